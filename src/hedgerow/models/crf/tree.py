@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow.chain.objectives import OF_LABELINGS, TILTED
+from hedgerow.chain.objectives import OF_LABELINGS, tilt_of
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Schema
@@ -75,6 +74,7 @@ class Grown(NamedTuple):
     linear: LinearCRF | None
     binning: Binning
     start: Start
+    tilt: FloatArray | None
 
 
 @documented
@@ -168,8 +168,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         if linear is not None:
             dataset, held_out = pair_all(linear, ready)
         weights = class_weights(self.class_weight, dataset)
-        tilt = None if weights is None or self.objective not in TILTED else np.log(weights)
-        start = self._find_start(dataset, ready.space, linear, tilt, warm=warm)
+        tilt = tilt_of(self.objective, weights)
+        start = self._find_start(dataset, ready.space, linear, warm=warm)
         if linear is not None:
             check_gold(dataset, start.space)
         if held_out is not None:
@@ -181,14 +181,15 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         for way in ways:
             again, words = ready.everything is not None, linear is not None and self.init == "auto"
             form = make_form(self, way, stopped=held_out is not None, again=again, words=words)
-            training = self._training(form, binning, start, ready.given.schema, label_weights=weights, rival=rival)
+            counts: dict[str, Any] = {"label_weights": weights, "tilt": tilt, "rival": rival}
+            training = self._training(form, binning, start, ready.given.schema, **counts)
             if self.n_bags:
                 trained = training.train_bags(dataset, held_out)
             else:
                 kept = self._iterations() if warm else []
                 history = self.history_[: len(kept)] if warm else None
                 trained = training.train(dataset, held_out, kept, history, *duration[1:3] if duration else ())
-            found.append(Grown(Duration.of(form, trained), trained, linear, binning, start))
+            found.append(Grown(Duration.of(form, trained), trained, linear, binning, start, tilt))
             if trained.outcome == "interrupted":
                 break
             rival = found[0].trained.history
@@ -252,14 +253,12 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         decoder = self._decoder_name(schema.labels)
         return Training(self, form, binning, start, schema.labels, scoring=scoring, decoder=decoder, **more)
 
-    def _find_start(
-        self, dataset: Dataset, space: StateSpace, linear: LinearCRF | None, tilt: FloatArray | None, *, warm: bool
-    ) -> Start:
+    def _find_start(self, dataset: Dataset, space: StateSpace, linear: LinearCRF | None, *, warm: bool) -> Start:
         """F₀, and what may follow what."""
         if warm:
-            return replace(self._start_from(space, linear), tilt=tilt)
+            return self._start_from(space, linear)
         find = find_start if self.order <= 1 else partial(find_history_start, shared=self._has_histories())
-        return replace(find(self, dataset, space, linear, tilt), tilt=tilt)
+        return find(self, dataset, space, linear)
 
     def _check_parameters(self) -> None:
         check_parameters(self)
@@ -293,7 +292,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
     def _store(self, ready: Prepared, best: Grown) -> None:
         schema, trained, start = ready.given.schema, best.trained, best.start
         self._keep(schema, trained)
-        self.imputation_, self.missing_, self.tilt_ = ready.imputation, self.missing, start.tilt
+        self.imputation_, self.missing_, self.tilt_ = ready.imputation, self.missing, best.tilt
         self.linear_, self.binning_ = best.linear, best.binning
         self.space_ = start.space
         self.constant_, self.history_constant_ = start.constant, start.history_constant
@@ -330,8 +329,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
             check_scoring(scoring)
         iterations = self._iterations()
         form = make_form(self, self.edges_, stopped=False)
-        start = replace(self._start(), tilt=self.tilt_)
-        training = self._training(form, self.binning_, start, self.schema_, scoring)
+        training = self._training(form, self.binning_, self._start(), self.schema_, scoring, tilt=self.tilt_)
         with Lanes(self.n_jobs, MAX_LANES) as lanes:
             stages = training.stages(dataset, iterations, lanes, joint=self.edge_tables_ is None)
             for i in range(len(iterations)):

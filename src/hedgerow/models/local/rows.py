@@ -61,6 +61,12 @@ def score_each(
     return total
 
 
+def tilt_of(model: Any) -> FloatArray:
+    """(K,): what weights of labels add to the scores of a row, before its probabilities are made to add up to 1."""
+    tilt: FloatArray | None = getattr(model, "tilt_", None)
+    return np.zeros(len(model.classes_)) if tilt is None else tilt
+
+
 # ------------------------------------------------------------------------------------------------ linear
 
 
@@ -71,7 +77,7 @@ class LinearScores:
     def __init__(self, linear: Any, runs: LabelRuns, schema: Schema) -> None:
         index, weights = linear.layout_.nodes, linear.layout_.split(linear.weights_)[0]
         K = self.n_labels = index.n_outputs
-        self.runs = runs
+        self.runs, self.tilt = runs, tilt_of(linear)
         streams = Streams.of(schema)
         ends = np.cumsum([streams.n_rows, len(runs.conjoined), *map(len, runs.runs)])
         cuts = index.row_ptr[np.concatenate([[0], ends])]
@@ -100,6 +106,7 @@ class LinearScores:
         n, K = int(dataset.offsets[last] - dataset.offsets[first]), self.n_labels
         nodes = np.empty((n, K))
         self.nodes.score(self.nodes.compile(dataset, first, last), nodes)
+        nodes += self.tilt
         pairs = None
         if self.pairs is not None:
             pairs = np.empty((n, (K + 1) * K))
@@ -162,6 +169,7 @@ class TreeScores:
         self.n_labels, self.order, self.backward = len(trees.classes_), order, backward
         self.columns = [self.binning.names.index(name) for name in column_names(order, backward=backward)]
         check_label_columns(self.n_labels, order)
+        self.tilt = tilt_of(trees)
         self.label_trees = self._by_label() if order else None
 
     def _by_label(self) -> list[Tree] | None:
@@ -194,7 +202,7 @@ class _TreeRows:
             self._write(places, i, histories[:, i])
         nodes: FloatArray = np.zeros((scorer.n_labels, len(rows)))
         add_trees(self.alone, places, scorer.trees, np.zeros((scorer.n_labels, len(rows), 1)), nodes)
-        return nodes.T
+        return nodes.T + scorer.tilt
 
     def after_each(self, rows: IndexArray, older: Sequence[int]) -> FloatArray:
         scorer, places, K = self.scorer, self.data.place[rows], self.scorer.n_labels
@@ -204,7 +212,7 @@ class _TreeRows:
             self._write(places, i + 1, np.array(label))
         edges: FloatArray = np.zeros((K, len(rows), K))
         add_trees(self.inner, places, scorer.label_trees, edges, np.zeros((K, len(rows))))
-        return edges.transpose(1, 2, 0)
+        return edges.transpose(1, 2, 0) + scorer.tilt
 
 
 def _on_label(tree: Tree, stream: int, n_labels: int) -> Tree | None:

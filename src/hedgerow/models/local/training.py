@@ -26,6 +26,7 @@ from hedgerow.estimators.values import (
     random_generator,
 )
 from hedgerow.estimators.why.explanation import Part
+from hedgerow.estimators.why.parts import WEIGHTS
 from hedgerow.legend import CODE, UNLABELLED, CodeArray
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.linear_layout import check_names
@@ -39,7 +40,7 @@ from hedgerow.models.local.previous_labels import (
     label_histories,
     with_label_columns,
 )
-from hedgerow.models.local.rows import LinearScores, Scorer, TreeScores
+from hedgerow.models.local.rows import LinearScores, Scorer, TreeScores, tilt_of
 
 if TYPE_CHECKING:
     from hedgerow.models.local.recurrent_sliding_window import RecurrentSlidingWindow
@@ -265,7 +266,9 @@ class LocalModel(RowChain):
             rows = self.runs_.attach(seen, before, self.runs_.schema(seen.schema))
             names = self.runs_.run_names(seen.schema)
         parts = self.estimator_._attribute(rows, t, around, a, b)
-        return (part for part in parts if part.name not in names)  # what labels say is told by itself
+        tilt = tilt_of(self.estimator_)
+        weights = [Part("base", WEIGHTS, None, "", float(tilt[a] - tilt[b]))] * bool(tilt[a] != tilt[b])
+        return [*weights, *(part for part in parts if part.name not in names)]  # what labels say is told by itself
 
     def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
         dataset = super()._dataset(X, known, lengths)
