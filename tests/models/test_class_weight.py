@@ -15,6 +15,7 @@ from hedgerow import (
     BeamSearchTagger,
     FutureFeatureMEMM,
     LinearCRF,
+    RecurrentSlidingWindow,
     SlidingWindow,
     TreeCRF,
     VirtualEvidence,
@@ -113,7 +114,11 @@ def test_objectives_of_whole_labelings_and_parts_of_a_corpus_refuse_them():
     LinearCRF(objective="slack_margin", class_weight={"c": 3}).fit(SAME, SHARES)
     with pytest.raises(InputError, match="needs all data at once"):
         LinearCRF(class_weight="balanced").partial_fit(SAME, SHARES)
-    LinearCRF(class_weight={"a": 2.0}).partial_fit(SAME, SHARES)
+    part = LinearCRF(class_weight={"a": 2.0}, random_state=0).partial_fit(SAME, SHARES)
+    plain = LinearCRF(random_state=0).partial_fit(SAME, SHARES)
+    np.testing.assert_array_equal(part.weights_, plain.weights_)
+    expected = plain.predict_proba(SAME)[0] * [2.0, 1.0, 1.0]
+    np.testing.assert_allclose(part.predict_proba(SAME)[0], expected / expected.sum(axis=1, keepdims=True))
     with pytest.raises(InputError, match="takes no sample_weight"):
         SlidingWindow(estimator=KNeighborsClassifier(), class_weight="balanced").fit(SAME, SHARES)
 
@@ -169,12 +174,20 @@ CHAINS = {
     "on weights": TreeCRF(init=LinearCRF(max_iter=20), **QUICK),
     "on weights with weights": TreeCRF(init=LinearCRF(max_iter=20, class_weight={0: 9.0}), **QUICK),
     "states": IOHMM(max_iter=10, random_state=0),
+    "counts": HMM(),
+    "counts, order 2": HMM(order=2),
+    "rows": MEMM(estimator=LinearCRF(max_iter=20)),
+    "rows by trees": MEMM(estimator=TreeCRF(**QUICK), order=2),
+    "window": SlidingWindow(estimator=LinearCRF(max_iter=20)),
 }
 
 
 def learnt(model):
     if isinstance(model, IOHMM):
         return np.concatenate(model.parameters_)
+    if isinstance(model, HMM):
+        return model.parameters_.moves.rows
+    model = getattr(model, "estimator_", model)
     return model.weights_ if isinstance(model, LinearCRF) else model.ensemble_.values
 
 
@@ -185,7 +198,7 @@ def test_training_knows_no_weights_and_marginals_are_multiplied_by_them(name, co
     asked for; what is said of whole labelings is as without weights."""
     model, (X, y) = CHAINS[name], corpus
     X = [np.nan_to_num(np.array(rows, dtype=float)) for rows in X]
-    plain = clone(model).set_params(window=1).fit(X, y)
+    plain = clone(model).set_params(**{} if isinstance(model, HMM) else {"window": 1}).fit(X, y)
     w = np.array([1.0, 4.0, 0.5])
     weighted = clone(plain).set_params(class_weight=dict(enumerate(w))).fit(X, y)
     np.testing.assert_array_equal(learnt(weighted), learnt(plain))
@@ -235,25 +248,24 @@ def test_weights_that_no_labeling_sees_are_spoken_of(corpus):
         LinearCRF(class_weight="balanced", decoder="viterbi", max_iter=200).fit(*corpus)
 
 
-@pytest.mark.parametrize("estimator", [LinearCRF(), TreeCRF(init="zero", **QUICK)], ids=["linear", "trees"])
-def test_rows_are_multiplied_by_the_weights(estimator, corpus):
-    """P(label | label before, window) · w, made to add up to 1, in chains of rows."""
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("estimator", [LinearCRF(), TreeCRF(**QUICK)], ids=["linear", "trees"])
+def test_a_greedy_search_takes_the_label_whose_chance_times_its_weight_is_greatest(estimator, order, corpus):
     X, y = corpus
     X = [np.nan_to_num(np.array(rows, dtype=float)) for rows in X]
-    w = np.array([1.0, 4.0, 0.5])
+    w, changed = np.array([20.0, 4.0, 0.5]), 0
+    options = {"estimator": estimator, "window": 1, "order": order, "training": "teacher"}
     plain, weighted = (
-        MEMM(estimator=estimator, window=1, class_weight=given).fit(X, y) for given in (None, dict(enumerate(w)))
+        RecurrentSlidingWindow(class_weight=given, **options).fit(X, y) for given in (None, dict(enumerate(w)))
     )
-    short = X[0][:2]
-    pairs = np.exp([[plain.log_probability([short], [[u, v]])[0] for v in range(3)] for u in range(3)]) * w
-    pairs /= pairs.sum(axis=1, keepdims=True)
-    first = np.exp(plain._potentials(plain.encode([short]), 0, 1).node_scores[0]) * w
-    expected = (first / first.sum())[:, None] * pairs
-    found = [[weighted.log_probability([short], [[u, v]])[0] for v in range(3)] for u in range(3)]
-    np.testing.assert_allclose(np.exp(found), expected, rtol=1e-8)
-    why = weighted.explain(short, 1, 1, against=0)
-    assert sum(part.log_odds for part in why.parts) == pytest.approx(why.log_odds)
-    assert np.log(4.0) == pytest.approx(next(p.log_odds for p in why.parts if p.name == "weights of the labels"))
+    for x in X[:3]:
+        expected = []
+        for t in range(len(x)):
+            probs = plain.predict_proba([x], known=[[*expected, *[None] * (len(x) - t)]])[0][t]
+            expected.append(int((probs * w).argmax()))
+        assert list(weighted.predict([x])[0]) == expected
+        changed += list(plain.predict([x])[0]) != expected
+    assert changed
 
 
 @pytest.mark.parametrize("order", [1, 2])

@@ -313,8 +313,8 @@ class StoppedChain(ChainModel):
             self.temperature_ = best_temperature(losses)
         if what := self._complaint():
             warn(what, ConvergenceWarning, stacklevel=3)
-        if getattr(self, "tilt_", None) is not None and (name := self._decoder_name()) != "posterior":
-            what = f"⟦class_weight⟧ changes probabilities of labels, and no labeling that ⟦decoder={name!r}⟧ finds"
+        if getattr(self, "tilt_", None) is not None and self._decoder_name() == "viterbi":
+            what = "⟦class_weight⟧ changes probabilities of labels, and no labeling that ⟦decoder='viterbi'⟧ finds"
             warn(f"{what}; use ⟦decoder='posterior'⟧, or ⟦objective='margin'⟧", stacklevel=3)
         return self
 

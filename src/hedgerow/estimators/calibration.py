@@ -6,8 +6,7 @@ temperatures, with which marginals are too sure: inside the training part of the
 calibration error of .13, and the log-loss of marginals one of .02.
 
 Weights of labels (`class_weight`) tilt the probabilities of a likelihood once they are tempered. Where weights enter in
-another way, the loss of a label counts as much as its weight; local models among them, whose rows are normalised with
-the tilt in, and which are tempered with it.
+another way, the loss of a label counts as much as its weight.
 
 Losses are taken at the same temperatures for all held-out sequences, so that those of several folds add up.
 """

@@ -15,7 +15,7 @@ import numpy as np
 from hedgerow.data.showing import number_text
 from hedgerow.errors import InputError
 from hedgerow.estimators.why.explanation import Explanation, Part
-from hedgerow.estimators.why.parts import WEIGHTS, chosen_labels
+from hedgerow.estimators.why.parts import chosen_labels
 from hedgerow.lattice.dataset import GraphDataset
 from hedgerow.lattice.scores import Potentials
 from hedgerow.lattice.tree_rows import bin_rows
@@ -33,7 +33,7 @@ def explain_node(model: Any, dataset: GraphDataset, position: Any, label: Any, a
     log_odds = float(np.log(probs[i, a]) - np.log(probs[i, b]))
     parts = list(_parts(model, dataset, scores(0), probs.argmax(axis=1), i, a, b))
     if model.tilt_ is not None:
-        parts.append(Part("base", WEIGHTS, None, "", float(model.tilt_[a] - model.tilt_[b])))
+        parts.append(Part("base", "weights of the labels", None, "", float(model.tilt_[a] - model.tilt_[b])))
     parts.append(Part("rest", "the labels around are not certain", None, "", log_odds - _total(parts)))
     parts.sort(key=lambda part: -abs(part.log_odds))
     names = model.classes_.tolist()

@@ -25,7 +25,6 @@ from hedgerow.errors import InputError, shown
 from hedgerow.estimators.why.explanation import Explanation, Kind, Part
 from hedgerow.legend import AnyArray, BoolArray, FloatArray
 
-WEIGHTS = "weights of the labels"
 _NOTHING = 1e-12  # a part that is only rounding
 _CANDIDATES = 20  # labelings that are tried for the labels around
 
@@ -43,7 +42,7 @@ def explain_position(
     log_odds = log_a - log_b
     parts = list(_parts(model, dataset, potentials, t, a, b, log_odds))
     if model.tilt_ is not None and (tilt := float(model.tilt_[a] - model.tilt_[b])):
-        parts.append(Part("base", WEIGHTS, None, "", tilt))
+        parts.append(Part("base", "weights of the labels", None, "", tilt))
         log_odds += tilt
     parts.sort(key=lambda part: -abs(part.log_odds))
     names = model.schema_.labels

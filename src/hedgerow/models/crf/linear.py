@@ -71,6 +71,7 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
     imputation_ : what is filled in for missing values, or None
     induced_ : the features that were found, where there is an `induction`, or None
     temperature_ : what scores are divided by to become probabilities (`calibrate`); 1 where nothing was held out
+    tilt_ : (K,), logarithms of what the probabilities of labels are multiplied by (`class_weight`), or None
 
     Examples
     --------

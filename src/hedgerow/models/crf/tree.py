@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow.chain.objectives import OF_LABELINGS, tilt_of
+from hedgerow.chain.objectives import OF_LABELINGS
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Schema
@@ -108,6 +108,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
     outcome_ : why training ended: "n_estimators", "early_stopping" or "interrupted"
     refitted_ : whether the trees are those of a last training on all sequences (`refit`)
     temperature_ : what scores are divided by to become probabilities (`calibrate`); 1 where nothing was held out
+    tilt_ : (K,), logarithms of what the probabilities of labels are multiplied by (`class_weight`), or None
 
     Examples
     --------
@@ -168,7 +169,6 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         if linear is not None:
             dataset, held_out = pair_all(linear, ready)
         weights = class_weights(self.class_weight, dataset)
-        tilt = tilt_of(self.objective, weights)
         start = self._find_start(dataset, ready.space, linear, warm=warm)
         if linear is not None:
             check_gold(dataset, start.space)
@@ -181,15 +181,14 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         for way in ways:
             again, words = ready.everything is not None, linear is not None and self.init == "auto"
             form = make_form(self, way, stopped=held_out is not None, again=again, words=words)
-            counts: dict[str, Any] = {"label_weights": weights, "tilt": tilt, "rival": rival}
-            training = self._training(form, binning, start, ready.given.schema, **counts)
+            training = self._training(form, binning, start, ready.given.schema, label_weights=weights, rival=rival)
             if self.n_bags:
                 trained = training.train_bags(dataset, held_out)
             else:
                 kept = self._iterations() if warm else []
                 history = self.history_[: len(kept)] if warm else None
                 trained = training.train(dataset, held_out, kept, history, *duration[1:3] if duration else ())
-            found.append(Grown(Duration.of(form, trained), trained, linear, binning, start, tilt))
+            found.append(Grown(Duration.of(form, trained), trained, linear, binning, start, training.tilt))
             if trained.outcome == "interrupted":
                 break
             rival = found[0].trained.history
@@ -329,7 +328,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
             check_scoring(scoring)
         iterations = self._iterations()
         form = make_form(self, self.edges_, stopped=False)
-        training = self._training(form, self.binning_, self._start(), self.schema_, scoring, tilt=self.tilt_)
+        training = self._training(form, self.binning_, self._start(), self.schema_, scoring)
+        training.tilt = self.tilt_
         with Lanes(self.n_jobs, MAX_LANES) as lanes:
             stages = training.stages(dataset, iterations, lanes, joint=self.edge_tables_ is None)
             for i in range(len(iterations)):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hedgerow.chain.objectives import CONVEX, make_objective
+from hedgerow.chain.objectives import CONVEX, make_objective, tilt_of
 from hedgerow.chain.objectives.log_likelihood import log_likelihood
 from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood
 from hedgerow.data.dataset import Dataset, Label
@@ -103,7 +103,6 @@ class Training:
         scoring: Any,
         decoder: str,
         label_weights: FloatArray | None = None,
-        tilt: FloatArray | None = None,
         rival: Sequence[Step] = (),
     ) -> None:
         self.settings, self.form, self.scoring, self.decoder = settings, form, scoring, decoder
@@ -111,7 +110,7 @@ class Training:
         self.rival = [step.score for step in rival if step.score is not None and scoring == LOG_LIKELIHOOD]
         self.binning = binning
         self.vectors = takes_vectors(settings, form, binning, len(labels))
-        self.start, self.tilt = start, tilt
+        self.start, self.tilt = start, tilt_of(settings.objective, label_weights)
         self.seed = int(random_generator(settings.random_state).randint(2**31 - 1))
         sharpness = SHARPNESS.get(settings.objective) if settings.sharpness is None else float(settings.sharpness)
         self.objective = make_objective(

@@ -48,8 +48,7 @@ class IOHMMParameters(Penalty, Windowed, ClassWeighted, Drawing, Running):
     l2
         The penalty l2·‖w‖² on all weights.
     class_weight : "balanced" or mapping of label to weight
-        What a label counts, where it is not 1: the probabilities of a position's labels are multiplied by the weights,
-        and made to add up to 1, as in LinearCRF. "balanced" is n / (labels · n of the label).
+        What the probabilities of a position's labels are multiplied by, as in LinearCRF with a likelihood.
     max_iter
         The most iterations of expectation-maximisation.
     tol

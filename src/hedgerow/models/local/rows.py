@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -51,6 +51,19 @@ class Scorer(Protocol):
     def rows(self, dataset: Dataset, first: int, last: int) -> Rows: ...
 
 
+class TiltedRows(NamedTuple):
+    """Rows whose scores have tilt (K,) added: a step of a search takes labels by P · e^tilt."""
+
+    rows: Rows
+    tilt: FloatArray
+
+    def scores(self, rows: IndexArray, histories: CodeArray) -> FloatArray:
+        return self.rows.scores(rows, histories) + self.tilt
+
+    def after_each(self, rows: IndexArray, older: Sequence[int]) -> FloatArray:
+        return self.rows.after_each(rows, older) + self.tilt
+
+
 def score_each(
     score: Callable[[IndexArray, CodeArray], FloatArray], rows: IndexArray, older: Sequence[int], n_labels: int
 ) -> FloatArray:
@@ -59,12 +72,6 @@ def score_each(
     for u in range(n_labels):
         total[:, u] = score(rows, np.full((len(rows), 1 + len(older)), (u, *older), dtype=CODE))
     return total
-
-
-def tilt_of(model: Any) -> FloatArray:
-    """(K,): what weights of labels add to the scores of a row, before its probabilities are made to add up to 1."""
-    tilt: FloatArray | None = getattr(model, "tilt_", None)
-    return np.zeros(len(model.classes_)) if tilt is None else tilt
 
 
 # ------------------------------------------------------------------------------------------------ linear
@@ -77,7 +84,7 @@ class LinearScores:
     def __init__(self, linear: Any, runs: LabelRuns, schema: Schema) -> None:
         index, weights = linear.layout_.nodes, linear.layout_.split(linear.weights_)[0]
         K = self.n_labels = index.n_outputs
-        self.runs, self.tilt = runs, tilt_of(linear)
+        self.runs = runs
         streams = Streams.of(schema)
         ends = np.cumsum([streams.n_rows, len(runs.conjoined), *map(len, runs.runs)])
         cuts = index.row_ptr[np.concatenate([[0], ends])]
@@ -106,7 +113,6 @@ class LinearScores:
         n, K = int(dataset.offsets[last] - dataset.offsets[first]), self.n_labels
         nodes = np.empty((n, K))
         self.nodes.score(self.nodes.compile(dataset, first, last), nodes)
-        nodes += self.tilt
         pairs = None
         if self.pairs is not None:
             pairs = np.empty((n, (K + 1) * K))
@@ -169,7 +175,6 @@ class TreeScores:
         self.n_labels, self.order, self.backward = len(trees.classes_), order, backward
         self.columns = [self.binning.names.index(name) for name in column_names(order, backward=backward)]
         check_label_columns(self.n_labels, order)
-        self.tilt = tilt_of(trees)
         self.label_trees = self._by_label() if order else None
 
     def _by_label(self) -> list[Tree] | None:
@@ -202,7 +207,7 @@ class _TreeRows:
             self._write(places, i, histories[:, i])
         nodes: FloatArray = np.zeros((scorer.n_labels, len(rows)))
         add_trees(self.alone, places, scorer.trees, np.zeros((scorer.n_labels, len(rows), 1)), nodes)
-        return nodes.T + scorer.tilt
+        return nodes.T
 
     def after_each(self, rows: IndexArray, older: Sequence[int]) -> FloatArray:
         scorer, places, K = self.scorer, self.data.place[rows], self.scorer.n_labels
@@ -212,7 +217,7 @@ class _TreeRows:
             self._write(places, i + 1, np.array(label))
         edges: FloatArray = np.zeros((K, len(rows), K))
         add_trees(self.inner, places, scorer.label_trees, edges, np.zeros((K, len(rows))))
-        return edges.transpose(1, 2, 0) + scorer.tilt
+        return edges.transpose(1, 2, 0)
 
 
 def _on_label(tree: Tree, stream: int, n_labels: int) -> Tree | None:

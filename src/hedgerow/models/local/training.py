@@ -26,7 +26,6 @@ from hedgerow.estimators.values import (
     random_generator,
 )
 from hedgerow.estimators.why.explanation import Part
-from hedgerow.estimators.why.parts import WEIGHTS
 from hedgerow.legend import CODE, UNLABELLED, CodeArray
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.linear_layout import check_names
@@ -40,7 +39,7 @@ from hedgerow.models.local.previous_labels import (
     label_histories,
     with_label_columns,
 )
-from hedgerow.models.local.rows import LinearScores, Scorer, TreeScores, tilt_of
+from hedgerow.models.local.rows import LinearScores, Scorer, TreeScores
 
 if TYPE_CHECKING:
     from hedgerow.models.local.recurrent_sliding_window import RecurrentSlidingWindow
@@ -217,7 +216,7 @@ class LocalModel(RowChain):
         self.best_iteration_ = getattr(ours, "best_iteration_", 1)
         self.loss_ = getattr(ours, "loss_", loss)
         self.outcome_ = getattr(ours, "outcome_", "converged")
-        self.refitted_ = getattr(ours, "refitted_", False)
+        self.refitted_, self.tilt_ = getattr(ours, "refitted_", False), getattr(ours, "tilt_", None)
 
     def _check_parameters(self) -> None:
         check_parameters(self)
@@ -266,9 +265,7 @@ class LocalModel(RowChain):
             rows = self.runs_.attach(seen, before, self.runs_.schema(seen.schema))
             names = self.runs_.run_names(seen.schema)
         parts = self.estimator_._attribute(rows, t, around, a, b)
-        tilt = tilt_of(self.estimator_)
-        weights = [Part("base", WEIGHTS, None, "", float(tilt[a] - tilt[b]))] * bool(tilt[a] != tilt[b])
-        return [*weights, *(part for part in parts if part.name not in names)]  # what labels say is told by itself
+        return (part for part in parts if part.name not in names)  # what labels say is told by itself
 
     def _dataset(self, X: Any, known: Any, lengths: Any) -> Dataset:
         dataset = super()._dataset(X, known, lengths)
