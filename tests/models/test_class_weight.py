@@ -248,6 +248,19 @@ def test_weights_that_no_labeling_sees_are_spoken_of(corpus):
         LinearCRF(class_weight="balanced", decoder="viterbi", max_iter=200).fit(*corpus)
 
 
+@pytest.mark.parametrize("kind", [SlidingWindow, RecurrentSlidingWindow])
+@pytest.mark.filterwarnings("error::hedgerow.errors.HedgerowWarning")
+def test_rows_of_spans_have_weights(kind):
+    """Whether labels make spans is nothing to positions by themselves, nor to the estimator of rows."""
+    X, y = with_rare_label(0)
+    y = [["B-x" if label else "O" for label in labels] for labels in y]
+    plain, balanced = (
+        kind(estimator=LinearCRF(), window=0, class_weight=given).fit(X, y) for given in (None, "balanced")
+    )
+    few, many = ((np.concatenate(model.predict(X)) == "B-x").sum() for model in (plain, balanced))
+    assert few < many
+
+
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("estimator", [LinearCRF(), TreeCRF(**QUICK)], ids=["linear", "trees"])
 def test_a_greedy_search_takes_the_label_whose_chance_times_its_weight_is_greatest(estimator, order, corpus):

@@ -16,7 +16,7 @@ from hedgerow.legend import CODE, CodeArray, FloatArray
 Decoder = Callable[[ChainPotentials, Workspace | None], CodeArray]
 
 BEAM_WIDTH = 20
-_LEAST_TILT = -650.0
+_LEAST_TILT = -650.0  # e to it, times the largest of some probabilities, is above 0
 
 
 def viterbi(potentials: ChainPotentials, workspace: Workspace | None = None) -> CodeArray:
@@ -31,7 +31,6 @@ def tilted(probs: FloatArray, tilt: FloatArray | None) -> FloatArray:
     """
     if tilt is None:
         return probs
-    # The least is so much above 0 that its product with any largest probability is, too.
     found: FloatArray = probs * np.exp(np.maximum(tilt - tilt.max(), _LEAST_TILT))
     found /= found.sum(axis=1, keepdims=True)
     return found

@@ -228,7 +228,8 @@ class ChainModel(FittedModel):
             return str(self.decoder)
         whole = self.constraints is not None or self.transitions == "forbid_unseen" or self._compares_labelings()
         known = labels or (self.schema_.labels if hasattr(self, "schema_") else ())
-        return "viterbi" if whole or looks_like_spans(known) else "posterior"
+        spans = self.order != 0 and looks_like_spans(known)  # where positions are by themselves, both are the same
+        return "viterbi" if whole or spans else "posterior"
 
     def _compares_labelings(self) -> bool:
         """Whether the scores of a model are of use to compare whole labelings alone."""

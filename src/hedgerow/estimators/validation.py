@@ -25,17 +25,11 @@ from hedgerow.parallel import Chunk, over_chunks
 class Measure:
     """How good potentials are on held-out sequences, chunk by chunk: greater is better.
 
-    Positions without a label do not count. `parts` are what `chunk` gave for all chunks, in order. tilt : as in
-    `find_decoder`.
+    Positions without a label do not count. `parts` are what `chunk` gave for all chunks, in order. tilt : of decoders
     """
 
     def __init__(
-        self,
-        held_out: Dataset,
-        scoring: Any,
-        decoder: str,
-        beam_width: int = BEAM_WIDTH,
-        tilt: FloatArray | None = None,
+        self, held_out: Dataset, scoring: Any, decoder: str, beam_width: int = BEAM_WIDTH, tilt: Any = None
     ) -> None:
         assert held_out.labels is not None
         self.held_out = held_out

@@ -61,8 +61,7 @@ class TrainingGraphs(NamedTuple):
 class LatticeModel(FittedModel):
     """The common part of the estimators on graphs. A subclass gives `_train`, `_scores` and the parameters below.
 
-    tilt_ : (K,), logarithms of the weights of labels, by which the probabilities of the labels of a node are
-        multiplied; None where there are none
+    tilt_ : (K,), logarithms of what the probabilities of labels are multiplied by (`class_weight`), or None
     """
 
     tilt_: FloatArray | None = None

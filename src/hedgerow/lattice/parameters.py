@@ -83,8 +83,7 @@ class GraphParameters(ClassWeighted, EarlyStopping, WarmStart, Drawing, Running)
     unlabelled : label
         The value in y that stands for no label, such as 255. None in an array of objects always does.
     class_weight : "balanced" or mapping of label to weight
-        What a label counts, where it is not 1. "balanced" gives rare labels more: n / (labels · n of the label). With a
-        likelihood the probabilities of a node's labels are multiplied by the weights and made to add up to 1, and
+        As in LinearCRF: with a likelihood the probabilities of a node's labels are multiplied by the weights, and
         "posterior" takes the greatest; what a mistake costs the margin is multiplied by the weight of the true label.
     early_stopping
         Hold out `validation_fraction` of the items and stop when the share of right labels on them has not risen for

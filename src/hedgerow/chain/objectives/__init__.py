@@ -41,8 +41,7 @@ COSTLY = frozenset({"expected_accuracy", "margin", "slack_margin"})
 # What they compare are labelings: their scores are no probabilities of labels.
 OF_LABELINGS = frozenset({"margin", "slack_margin", "perceptron", "classification_error"})
 SOFTENED = frozenset({"labelwise", "classification_error"})
-# Fitted as if labels had no weights, which then tilt the probabilities of labels (`tilt_of`).
-TILTED = frozenset({"log_likelihood", "pseudo_likelihood"})
+TILTED = frozenset({"log_likelihood", "pseudo_likelihood"})  # labels have no weights in them: see `tilt_of`
 WEIGHTED = TILTED | COSTLY | LABELWISE | frozenset(BOOSTED)  # the others compare whole labelings
 
 # The objectives with a Hessian, and what multiplies a direction with it.

@@ -169,7 +169,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         if linear is not None:
             dataset, held_out = pair_all(linear, ready)
         weights = class_weights(self.class_weight, dataset)
-        start = self._find_start(dataset, ready.space, linear, warm=warm)
+        start = self._start_from(ready.space, linear) if warm else self._find_start(dataset, ready.space, linear)
         if linear is not None:
             check_gold(dataset, start.space)
         if held_out is not None:
@@ -252,10 +252,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         decoder = self._decoder_name(schema.labels)
         return Training(self, form, binning, start, schema.labels, scoring=scoring, decoder=decoder, **more)
 
-    def _find_start(self, dataset: Dataset, space: StateSpace, linear: LinearCRF | None, *, warm: bool) -> Start:
+    def _find_start(self, dataset: Dataset, space: StateSpace, linear: LinearCRF | None) -> Start:
         """F₀, and what may follow what."""
-        if warm:
-            return self._start_from(space, linear)
         find = find_start if self.order <= 1 else partial(find_history_start, shared=self._has_histories())
         return find(self, dataset, space, linear)
 
