@@ -441,8 +441,9 @@ def test_training_that_goes_on(model, options, rng):
         {"early_stopping": True, "calibrate": True},
         {"order": 0, "min_frequency": 2},
         {"early_stopping": True, "calibrate": True, "class_weight": "balanced", "scoring": "log_likelihood"},
+        {"early_stopping": True, "class_weight": {"L0": 9.0}, "scoring": "accuracy"},
     ],
-    ids=["plain", "all pairs", "stopped", "order 0", "labels that count more"],
+    ids=["plain", "all pairs", "stopped", "order 0", "labels that count more", "and are scored"],
 )
 def test_weights(kind, options, rng):
     X, y = sequences(rng, kind, 3)

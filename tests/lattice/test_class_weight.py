@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 from hedgerow import load
 from hedgerow.errors import InputError
 from hedgerow.lattice import LatticeCRF, TreeLatticeCRF
 from hedgerow.lattice.inference.infer import Inference
-from hedgerow.lattice.objectives import GraphObjective, margin
-from tests.reference import lattice as reference
+from hedgerow.lattice.objectives import margin
 
-from .made import drawn_potentials, parts, random_potentials
+from .made import random_potentials
 from .test_objectives import drawn_labels
 
 KINDS = [LatticeCRF(l2=1e-3), TreeLatticeCRF(n_estimators=5, max_leaf_nodes=4)]
@@ -34,19 +32,29 @@ def recall(model, X, y):
     return float((found[true == 1] == 1).mean())
 
 
-@given(drawn_potentials(acyclic=True))
-@settings(max_examples=30)
-def test_a_likelihood_fits_the_distribution_without_its_weights(potentials):
-    labels = drawn_labels(np.random.default_rng(0), potentials)
-    weights = np.random.default_rng(1).uniform(0.2, 5.0, potentials.n_labels)
-    nodes, edges, ends = parts(potentials)
-    whole = reference.enumerate_labelings(nodes - np.log(weights), edges, ends)
-    found = GraphObjective("log_likelihood", Inference(), label_weights=weights)(potentials, labels)
-    truth = potentials.score(labels) - np.log(weights)[labels].sum()
-    assert found.loss == pytest.approx(whole.log_partition - truth, abs=1e-9)
-    twin = reference.pseudo_likelihood(nodes - np.log(weights), edges, ends, labels, np.ones(len(labels)))
-    found = GraphObjective("pseudo_likelihood", Inference(), label_weights=weights)(potentials, labels)
-    assert found.loss == pytest.approx(twin, abs=1e-9)
+@pytest.mark.parametrize("objective", ["log_likelihood", "pseudo_likelihood"])
+@pytest.mark.parametrize("kind", [LatticeCRF(), TreeLatticeCRF(n_estimators=5, max_leaf_nodes=4)])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_training_knows_no_weights_and_probabilities_are_multiplied_by_them(kind, objective, tmp_path):
+    X, y = rare_spots(0)
+    plain, weighted = (
+        kind.__class__(**kind.get_params() | {"objective": objective, "class_weight": given_}).fit(X, y)
+        for given_ in (None, {1: 5.0})
+    )
+    for a, b in zip(plain.predict_proba(X), weighted.predict_proba(X)):
+        expected = a * [1.0, 5.0]
+        np.testing.assert_allclose(b, expected / expected.sum(axis=-1, keepdims=True), rtol=1e-12)
+    for image, probs in zip(weighted.predict(X), weighted.predict_proba(X)):
+        np.testing.assert_array_equal(image, probs.argmax(axis=-1))
+    searched = (model.predict(X, decoder="max_product") for model in (plain, weighted))
+    for a, b in zip(*searched):
+        np.testing.assert_array_equal(a, b)
+    why = weighted.explain(X[0], (2, 3), 1)
+    assert sum(part.log_odds for part in why.parts) == pytest.approx(why.log_odds)
+    assert [p.log_odds for p in why.parts if p.name == "weights of the labels"] == pytest.approx([np.log(5.0)])
+    weighted.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(X[:1])[0], weighted.predict_proba(X[:1])[0])
 
 
 @pytest.mark.parametrize("known", [1.0, 0.6])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -17,21 +15,17 @@ from hedgerow import (
     BeamSearchTagger,
     FutureFeatureMEMM,
     LinearCRF,
+    RecurrentSlidingWindow,
     SlidingWindow,
     TreeCRF,
     VirtualEvidence,
     load,
 )
-from hedgerow.chain.inference import node_marginals
-from hedgerow.chain.objectives.log_likelihood import log_likelihood
-from hedgerow.chain.objectives.weighted import Tilted
+from hedgerow.chain.decoding import tilted
+from hedgerow.chain.inference import log_probability, node_marginals
 from hedgerow.data.encoding import learn
-from hedgerow.errors import InputError
+from hedgerow.errors import HedgerowWarning, InputError
 from hedgerow.estimators.values import class_weights
-from hedgerow.parallel import Lanes
-from hedgerow.training.boosting.chain import Booster
-from hedgerow.training.boosting.scores import Start
-from hedgerow.trees.binning import bin_dataset, learn_binning
 
 from .test_holding_out import recordings
 
@@ -46,6 +40,22 @@ def with_rare_label(seed):
     rng = np.random.default_rng(seed)
     y = [(rng.random(20) < 1 / 12).astype(int).tolist() for _ in range(40)]
     return [np.array(labels)[:, None] + rng.normal(scale=0.6, size=(20, 1)) for labels in y], y
+
+
+def sticky(n, seed):
+    """Labels of 80, 15 and 5 %, drawn anew at three positions in ten, and a number that hardly tells them."""
+    rng = np.random.default_rng(seed)
+    y = []
+    for _ in range(n):
+        drawn, anew = rng.choice(3, size=30, p=[0.8, 0.15, 0.05]), rng.random(30) < 0.3
+        anew[0] = True
+        y.append(drawn[np.maximum.accumulate(np.where(anew, np.arange(30), 0))].tolist())
+    return [np.array(labels)[:, None] + rng.normal(scale=1.3, size=(30, 1)) for labels in y], y
+
+
+def mean_recall(model, X, y):
+    found, true = np.concatenate(model.predict(X)), np.concatenate(y)
+    return np.mean([(found[true == k] == k).mean() for k in range(3)])
 
 
 def recall(model, X, y):
@@ -104,7 +114,11 @@ def test_objectives_of_whole_labelings_and_parts_of_a_corpus_refuse_them():
     LinearCRF(objective="slack_margin", class_weight={"c": 3}).fit(SAME, SHARES)
     with pytest.raises(InputError, match="needs all data at once"):
         LinearCRF(class_weight="balanced").partial_fit(SAME, SHARES)
-    LinearCRF(class_weight={"a": 2.0}).partial_fit(SAME, SHARES)
+    part = LinearCRF(class_weight={"a": 2.0}, random_state=0).partial_fit(SAME, SHARES)
+    plain = LinearCRF(random_state=0).partial_fit(SAME, SHARES)
+    np.testing.assert_array_equal(part.weights_, plain.weights_)
+    expected = plain.predict_proba(SAME)[0] * [2.0, 1.0, 1.0]
+    np.testing.assert_allclose(part.predict_proba(SAME)[0], expected / expected.sum(axis=1, keepdims=True))
     with pytest.raises(InputError, match="takes no sample_weight"):
         SlidingWindow(estimator=KNeighborsClassifier(), class_weight="balanced").fit(SAME, SHARES)
 
@@ -147,47 +161,124 @@ def test_probabilities_are_multiplied_by_the_weights(name):
         np.testing.assert_allclose(probs, expected, rtol=0, atol=0.02 if name[-1] == "s" or "gd" in name else 2e-3)
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        LinearCRF(l2=0.0, tol=1e-9),
-        TreeCRF(edges="joint", max_leaf_nodes=4, early_stopping=False, n_estimators=60, init="constant"),
-        TreeCRF(edges="shared", max_leaf_nodes=4, early_stopping=False, n_estimators=60),
-    ],
-    ids=["linear", "joint", "shared"],
-)
+QUICK = {"max_leaf_nodes": 4, "early_stopping": False, "n_estimators": 5}
+CHAINS = {
+    "linear": LinearCRF(max_iter=20),
+    "linear pseudo-likelihood": LinearCRF(max_iter=20, objective="pseudo_likelihood"),
+    "linear, order 0": LinearCRF(max_iter=20, order=0),
+    "linear, order 2": LinearCRF(max_iter=20, order=2),
+    "joint": TreeCRF(edges="joint", **QUICK),
+    "joint, order 2": TreeCRF(edges="joint", order=2, init="constant", **QUICK),
+    "shared": TreeCRF(edges="shared", init="constant", **QUICK),
+    "shared, order 2": TreeCRF(edges="shared", order=2, **QUICK),
+    "on weights": TreeCRF(init=LinearCRF(max_iter=20), **QUICK),
+    "on weights with weights": TreeCRF(init=LinearCRF(max_iter=20, class_weight={0: 9.0}), **QUICK),
+    "states": IOHMM(max_iter=10, random_state=0),
+    "counts": HMM(),
+    "counts, order 2": HMM(order=2),
+    "rows": MEMM(estimator=LinearCRF(max_iter=20)),
+    "rows by trees": MEMM(estimator=TreeCRF(**QUICK), order=2),
+    "window": SlidingWindow(estimator=LinearCRF(max_iter=20)),
+}
+
+
+def learnt(model):
+    if isinstance(model, IOHMM):
+        return np.concatenate(model.parameters_)
+    if isinstance(model, HMM):
+        return model.parameters_.moves.rows
+    model = getattr(model, "estimator_", model)
+    return model.weights_ if isinstance(model, LinearCRF) else model.ensemble_.values
+
+
+@pytest.mark.parametrize("name", CHAINS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_chain_is_tilted_at_every_position(model, corpus):
-    """p(y | x) · Π w, made to add up to 1: what a likelihood without weights fits, with log w added to every node."""
+def test_training_knows_no_weights_and_marginals_are_multiplied_by_them(name, corpus, tmp_path):
+    """All labelings of a short sequence: P(label at t) · w, made to add up to 1, wherever the labels of a position are
+    asked for; what is said of whole labelings is as without weights."""
+    model, (X, y) = CHAINS[name], corpus
+    X = [np.nan_to_num(np.array(rows, dtype=float)) for rows in X]
+    plain = clone(model).set_params(**{} if isinstance(model, HMM) else {"window": 1}).fit(X, y)
+    w = np.array([1.0, 4.0, 0.5])
+    weighted = clone(plain).set_params(class_weight=dict(enumerate(w))).fit(X, y)
+    np.testing.assert_array_equal(learnt(weighted), learnt(plain))
+    short, ways = X[0][:4], [list(labels) for labels in np.ndindex(3, 3, 3, 3)]
+    whole = np.exp([weighted.log_probability([short], [labels])[0] for labels in ways])
+    assert whole.sum() == pytest.approx(1.0, abs=1e-9)
+    expected = np.zeros((4, 3))
+    for p, labels in zip(whole, ways):
+        expected[np.arange(4), labels] += p * w[labels]
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(weighted.predict_proba([short])[0], expected, rtol=1e-8)
+    assert list(weighted.predict([short], decoder="posterior")[0]) == expected.argmax(axis=1).tolist()
+    for seen, without in zip(weighted.sample(X[:2], 3, random_state=0), plain.sample(X[:2], 3, random_state=0)):
+        assert [list(labels) for labels in seen] == [list(labels) for labels in without]
+    if not isinstance(model, IOHMM):
+        best = weighted.predict_k_best([short], 3)[0]
+        assert [p for _, p in best] == pytest.approx(sorted(whole, reverse=True)[:3], rel=1e-8)
+        assert list(weighted.predict([short], decoder="viterbi")[0]) == best[0][0]
+        np.testing.assert_array_equal(weighted.entropy(X[:3]), plain.entropy(X[:3]))
+        stream = weighted.stream(lag=3)
+        told = np.concatenate([stream.extend(short), stream.finish()])
+        np.testing.assert_allclose(told, expected, rtol=1e-8)
+        why = weighted.explain(short, 2, 1, against=0)
+        assert sum(part.log_odds for part in why.parts) == pytest.approx(np.log(expected[2, 1] / expected[2, 0]))
+        assert [p.log_odds for p in why.parts if p.name == "weights of the labels"] == pytest.approx([np.log(4.0)])
+    weighted.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.tilt_, np.log(w))
+    np.testing.assert_array_equal(again.predict_proba([short])[0], weighted.predict_proba([short])[0])
+
+
+@pytest.mark.parametrize("model", [LinearCRF(), TreeCRF(random_state=0)], ids=["linear", "trees"])
+def test_balanced_weights_raise_the_mean_recall_of_labels_that_come_in_runs(model):
+    X, y = sticky(100, 0)
+    plain, balanced = (clone(model).set_params(class_weight=given).fit(X, y) for given in (None, "balanced"))
+    others = sticky(200, 1)
+    assert mean_recall(balanced, *others) > mean_recall(plain, *others) + 0.05
+
+
+def test_weights_far_apart_leave_numbers():
+    probs = tilted(np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]), np.array([-2000.0, 2000.0]))
+    np.testing.assert_allclose(probs, [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]], atol=1e-200)
+
+
+def test_weights_that_no_labeling_sees_are_spoken_of(corpus):
+    with pytest.warns(HedgerowWarning, match="class_weight changes probabilities of labels, and no labeling"):
+        LinearCRF(class_weight="balanced", decoder="viterbi", max_iter=200).fit(*corpus)
+
+
+@pytest.mark.parametrize("kind", [SlidingWindow, RecurrentSlidingWindow])
+@pytest.mark.filterwarnings("error::hedgerow.errors.HedgerowWarning")
+def test_rows_of_spans_have_weights(kind):
+    """Whether labels make spans is nothing to positions by themselves, nor to the estimator of rows."""
+    X, y = with_rare_label(0)
+    y = [["B-x" if label else "O" for label in labels] for labels in y]
+    plain, balanced = (
+        kind(estimator=LinearCRF(), window=0, class_weight=given).fit(X, y) for given in (None, "balanced")
+    )
+    few, many = ((np.concatenate(model.predict(X)) == "B-x").sum() for model in (plain, balanced))
+    assert few < many
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("estimator", [LinearCRF(), TreeCRF(**QUICK)], ids=["linear", "trees"])
+def test_a_greedy_search_takes_the_label_whose_chance_times_its_weight_is_greatest(estimator, order, corpus):
     X, y = corpus
-    X = [[{"x": x, "z": z, "always": "yes"} for x, z in rows] for rows in X]
-    weights = {0: 1.0, 1: 4.0, 2: 0.5}
-    plain = model.set_params(class_weight=None).fit(X, y)
-    potentials = plain._potentials(plain.encode(X), 0, len(X))
-    expected = node_marginals(potentials.shifted(np.log(list(weights.values()))))
-    found = np.concatenate(model.set_params(class_weight=weights).fit(X, y).predict_proba(X))
-    assert np.abs(found - expected).max() < (0.01 if isinstance(model, LinearCRF) else 0.35)  # trees come near it
-    assert np.abs(found - expected).mean() < (1e-3 if isinstance(model, LinearCRF) else 0.06)
-    model.set_params(class_weight=None)
-
-
-@pytest.mark.parametrize(("edges", "order"), [("joint", 1), ("joint", 2), ("shared", 1), ("shared", 0)])
-@pytest.mark.parametrize("leaves", ["mean", "newton"])
-def test_trees_follow_the_tilted_likelihood(corpus, edges, order, leaves):
-    dataset, weights = learn(*corpus), np.array([1.0, 4.0, 0.5])
-    data, start = bin_dataset(learn_binning(dataset), dataset, postings=True), replace(Start.zero(3), order=order)
-    grown = []
-    with Lanes(1, 1) as lanes:
-        for tilt, objective in ((np.log(weights), log_likelihood), (None, Tilted(log_likelihood, weights))):
-            options = {"max_leaf_nodes": 4, "l2_regularization": 5.0, "edges": edges, "leaves": leaves}
-            booster = Booster(dataset, data, lanes, start=replace(start, tilt=tilt), **options)
-            losses = [booster.evaluate(objective)]
-            trees = booster.step()
-            losses.append(booster.evaluate(objective))
-            grown.append((losses, trees))
-    np.testing.assert_allclose(grown[0][0], grown[1][0], rtol=1e-9)
-    for one, other in zip(grown[0][1], grown[1][1]):
-        np.testing.assert_allclose(one.values, other.values, rtol=1e-3, atol=1e-5)
+    X = [np.nan_to_num(np.array(rows, dtype=float)) for rows in X]
+    w, changed = np.array([20.0, 4.0, 0.5]), 0
+    options = {"estimator": estimator, "window": 1, "order": order, "training": "teacher"}
+    plain, weighted = (
+        RecurrentSlidingWindow(class_weight=given, **options).fit(X, y) for given in (None, dict(enumerate(w)))
+    )
+    for x in X[:3]:
+        expected = []
+        for t in range(len(x)):
+            probs = plain.predict_proba([x], known=[[*expected, *[None] * (len(x) - t)]])[0][t]
+            expected.append(int((probs * w).argmax()))
+        assert list(weighted.predict([x])[0]) == expected
+        changed += list(plain.predict([x])[0]) != expected
+    assert changed
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -229,22 +320,7 @@ def test_an_iohmm_of_weights_1_is_the_same_and_balanced_ones_find_more_of_a_rare
     assert recall(balanced, *others) > recall(plain, *others) + 0.1
     balanced.save(tmp_path / "model")
     again = load(tmp_path / "model")
-    np.testing.assert_array_equal(again.tilt_, balanced.tilt_)
     assert [list(labels) for labels in again.predict(X)] == [list(labels) for labels in balanced.predict(X)]
-
-
-def test_an_iohmm_with_weights_adds_up_to_1_and_looks_no_further_ahead():
-    """All labelings of a short sequence; and P(first label) is the same whatever comes later."""
-    X, y = with_rare_label(0)
-    model = IOHMM(class_weight={1: 6.0}, n_states=3, window=0, max_iter=10, random_state=0)
-    with pytest.warns(ConvergenceWarning):
-        model.fit(X, y)
-    short, ways = X[0][:4], [list(labels) for labels in np.ndindex(*(2,) * 4)]
-    probs = np.exp([model.log_probability([short], [labels])[0] for labels in ways])
-    assert probs.sum() == pytest.approx(1.0, abs=1e-12)
-    expected = probs @ np.array(ways)
-    np.testing.assert_allclose(model.predict_proba([short])[0][:, 1], expected, rtol=1e-9)
-    np.testing.assert_allclose(model.predict_proba([short[:1]])[0][0, 1], expected[0], rtol=1e-9)
 
 
 def test_margins_ask_for_more_where_a_label_counts_more(corpus):
@@ -283,27 +359,30 @@ def test_other_objectives_of_trees_find_more_of_a_label_that_counts_more(corpus,
 def test_held_out_scores_and_the_temperature_are_those_without_the_tilt(model, corpus, tmp_path):
     X, y = corpus
     weights = {0: 1.0, 1: 8.0, 2: 1.0}
+    plain = clone(model).set_params(class_weight=None).fit(X, y, X_val=X[20:], y_val=y[20:])
     model.set_params(class_weight=weights).fit(X, y, X_val=X[20:], y_val=y[20:])
+    np.testing.assert_array_equal(learnt(model), learnt(plain))
     best = max(step.score for step in model.history_)
     held = model.encode(X[20:])
     log_w = np.log(list(weights.values()))
     np.testing.assert_array_equal(model.tilt_, log_w)
-    plain = model._potentials(held, 0, len(held)).shifted(-log_w)
-    from hedgerow.chain.inference import log_probability
-
-    assert log_probability(plain, np.concatenate(y[20:])).sum() == pytest.approx(best, rel=1e-9)
-    assert model.temperature_ != 1.0
-    tempered = plain.scaled(1.0 / model.temperature_).shifted(log_w)
+    potentials = model._potentials(held, 0, len(held))
+    assert log_probability(potentials, np.concatenate(y[20:])).sum() == pytest.approx(best, rel=1e-9)
+    assert model.temperature_ == plain.temperature_ != 1.0
+    expected = node_marginals(potentials.scaled(1.0 / model.temperature_)) * list(weights.values())
     found = np.concatenate(model.predict_proba(X[20:]))
-    np.testing.assert_allclose(found, node_marginals(tempered), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found, expected / expected.sum(axis=1, keepdims=True), rtol=1e-9, atol=1e-12)
     model.save(tmp_path / "model")
     loaded = load(tmp_path / "model")
     np.testing.assert_array_equal(np.concatenate(loaded.predict_proba(X[20:])), found)
 
 
-def test_a_metric_of_labels_scores_the_model_with_the_tilt(corpus):
+@pytest.mark.parametrize(
+    "model", [TreeCRF(n_estimators=20, random_state=0), LinearCRF(early_stopping=True, missing="indicator")]
+)
+def test_a_metric_of_labels_scores_the_model_with_the_tilt(model, corpus):
     X, y = corpus
-    model = TreeCRF(scoring="accuracy", class_weight={1: 8.0}, n_estimators=20, calibrate=False, random_state=0)
+    model.set_params(scoring="accuracy", class_weight={1: 8.0}, calibrate=False)
     model.fit(X, y, X_val=X[20:], y_val=y[20:])
     assert max(step.score for step in model.history_) == pytest.approx(model.score(X[20:], y[20:]))
 
@@ -333,24 +412,6 @@ def test_labels_that_are_no_strings_keep_their_weights_in_files(corpus, tmp_path
     again = load(tmp_path / "model.hedgerow")
     assert again.class_weight == {0: 2.0, 2: 3.0}
     again.fit(*corpus)
-
-
-def test_viterbi_and_k_best_agree_where_scores_have_weights_and_a_temperature(corpus):
-    X, y = corpus
-    model = LinearCRF(class_weight={0: 4.0}, decoder="viterbi").fit(X, y)
-    model.temperature_ = 0.5
-    best = [labels for [(labels, _)] in model.predict_k_best(X, 1)]
-    assert [list(labels) for labels in model.predict(X)] == best
-    model.tilt_ = None
-    assert [list(labels) for labels in model.predict(X)] != best  # so that there was something to see
-
-
-def test_trees_on_a_linear_model_need_not_learn_the_weights(corpus):
-    X, y = corpus
-    weights = {"class_weight": {0: 20.0}, "early_stopping": False, "n_estimators": 1}
-    plain = TreeCRF(init=LinearCRF(), **weights).fit(X, y)
-    weighted = TreeCRF(init=LinearCRF(class_weight={0: 20.0}), **weights).fit(X, y)
-    assert plain.loss_ < 1.02 * weighted.loss_
 
 
 def test_staged_scores_are_those_of_training(corpus):

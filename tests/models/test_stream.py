@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import HMM, IOHMM, MEMM, AutoLabeler, FutureFeatureMEMM, LinearCRF, RecurrentSlidingWindow, TreeCRF
+from hedgerow.chain.decoding import tilted
 from hedgerow.chain.inference import node_marginals
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.labels import allowed_labels
@@ -43,7 +44,7 @@ def expected(model, x, known, lag):
         if mask is not None:
             nodes[~mask[:end]] = -np.inf
         chain = ChainPotentials(nodes, np.array([0, end]), so_far.edges.take(np.arange(end)))
-        found.append(node_marginals(chain)[t])
+        found.append(tilted(node_marginals(chain), model.tilt_)[t])
     return np.array(found)
 
 

@@ -113,10 +113,6 @@ class ChainPotentials:
             return self
         return replace(self, node_scores=self.node_scores * factor, edges=self.edges.scaled(factor))
 
-    def shifted(self, added: FloatArray | None) -> ChainPotentials:
-        """The same potentials with (K,) added to the scores of every node."""
-        return self if added is None else replace(self, node_scores=self.node_scores + added)
-
     def take(self, sequences: IndexArray) -> tuple[ChainPotentials, IndexArray]:
         """The potentials of some sequences of the chunk, and the rows they have here. Nothing is copied for all."""
         if np.array_equal(sequences, np.arange(self.n_sequences)):

@@ -228,7 +228,8 @@ class ChainModel(FittedModel):
             return str(self.decoder)
         whole = self.constraints is not None or self.transitions == "forbid_unseen" or self._compares_labelings()
         known = labels or (self.schema_.labels if hasattr(self, "schema_") else ())
-        return "viterbi" if whole or looks_like_spans(known) else "posterior"
+        spans = self.order != 0 and looks_like_spans(known)  # where positions are by themselves, both are the same
+        return "viterbi" if whole or spans else "posterior"
 
     def _compares_labelings(self) -> bool:
         """Whether the scores of a model are of use to compare whole labelings alone."""
@@ -314,6 +315,9 @@ class StoppedChain(ChainModel):
             self.temperature_ = best_temperature(losses)
         if what := self._complaint():
             warn(what, ConvergenceWarning, stacklevel=3)
+        if getattr(self, "tilt_", None) is not None and self._decoder_name() == "viterbi":
+            what = "⟦class_weight⟧ changes probabilities of labels, and no labeling that ⟦decoder='viterbi'⟧ finds"
+            warn(f"{what}; use ⟦decoder='posterior'⟧, or ⟦objective='margin'⟧", stacklevel=3)
         return self
 
     def _note_losses(self, ready: Prepared) -> None:

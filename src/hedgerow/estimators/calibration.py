@@ -1,13 +1,12 @@
 """The temperature of a model: what its scores are divided by, so that its probabilities hold on held-out sequences.
 
-Scores of nodes and of edges are divided alike, so that the most probable labeling stays what it is, but where labels
-have weights. What is minimised is the log-loss of the marginals, position by position. The log-likelihood of whole
-labelings asks for lower temperatures, with which marginals are too sure: inside the training part of the arena's
-protein task it leaves a calibration error of .13, and the log-loss of marginals one of .02.
+Scores of nodes and of edges are divided alike, so that the most probable labeling stays what it is. What is minimised
+is the log-loss of the marginals, position by position. The log-likelihood of whole labelings asks for lower
+temperatures, with which marginals are too sure: inside the training part of the arena's protein task it leaves a
+calibration error of .13, and the log-loss of marginals one of .02.
 
-Weights of labels (`class_weight`) tilt the probabilities of a likelihood. The temperature is fitted to them without the
-tilt, which is put back as it was. Where weights enter in another way, the loss of a label counts as much as its weight;
-local models among them, whose rows are normalised with the tilt in, and which are tempered with it.
+Weights of labels (`class_weight`) tilt the probabilities of a likelihood once they are tempered. Where weights enter in
+another way, the loss of a label counts as much as its weight.
 
 Losses are taken at the same temperatures for all held-out sequences, so that those of several folds add up.
 """
@@ -70,7 +69,7 @@ class _LossMember:
 
 def _chunk_losses(model: Any, held_out: Dataset, weights: FloatArray | None) -> list[FloatArray]:
     """What `tempered_losses` adds up: (2 + temperatures,) of each chunk."""
-    labels, tilt = held_out.labels, model.tilt_
+    labels = held_out.labels
     assert labels is not None
 
     def work(potentials: ChainPotentials, rows: slice) -> FloatArray:
@@ -78,9 +77,8 @@ def _chunk_losses(model: Any, held_out: Dataset, weights: FloatArray | None) -> 
         true = labels[rows][known]
         some = np.logical_or.reduceat(labels[rows] >= 0, potentials.offsets[:-1])
         losses, counts = [float(len(known)), float(some.sum())], 1.0 if weights is None else weights[true]
-        untilted = potentials.shifted(None if tilt is None else -tilt)
         for t in LOG_TEMPERATURES:
-            probs = node_marginals(untilted.scaled(float(np.exp(-t))))[known, true]
+            probs = node_marginals(potentials.scaled(float(np.exp(-t))))[known, true]
             losses.append(-float((counts * np.log(np.maximum(probs, _SMALLEST))).sum()))
         return np.array(losses)
 

@@ -86,8 +86,8 @@ class Calibrated:
     ----------
     calibrate
         Where sequences are held out, divide all scores by the temperature with which the probabilities of their labels
-        are best (`temperature_`). The most probable labeling stays the same, but where
-        labels have weights; labels that are taken one by one may change. Nothing is done where none are held out.
+        are best (`temperature_`). The most probable labeling stays the same; labels that are taken one by one may
+        change. Nothing is done where none are held out.
     """
 
     calibrate: bool = True
@@ -271,9 +271,10 @@ class ClassWeighted:
     ----------
     class_weight : "balanced" or mapping of label to weight
         What the positions of a label count, where it is not 1. "balanced" gives rare labels more: n / (labels · n of
-        the label). With a likelihood the model is then p(y | x) times the weights of all labels of y, made to add up to
-        1. In other objectives the loss of a position, or the cost of a mistake there, is multiplied by the weight of
-        its true label; those that compare whole labelings have no such weights.
+        the label). With a likelihood nothing changes in training: the probabilities of a position's labels are
+        multiplied by the weights and made to add up to 1, and "posterior" takes the greatest; whole labelings
+        ("viterbi", "beam", k-best, samples) know no weights. In other objectives the loss of a position, or the cost of
+        a mistake there, is multiplied by the weight of its true label; those that compare whole labelings have none.
     """
 
     class_weight: Annotated[ClassWeight | None, Check(check_class_weight)] = None

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from operator import is_
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from hedgerow.chain.decoding import tilted
 from hedgerow.chain.edges import PositionEdges, SharedEdges
 from hedgerow.chain.potentials import Edges
 from hedgerow.chain.short import ShortChain
@@ -43,13 +44,11 @@ class Lean(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """A Lean, and what makes probabilities of its scores: edges that are tempered, the share that scores have then,
-    and what is added to them."""
+    """A Lean, and what makes probabilities of its scores: tempered edges, and the share that scores have then."""
 
     lean: Lean
     edges: SharedEdges | None
     share: float
-    tilt: FloatArray | None
 
     def score(
         self, dataset: Dataset, scores: FloatArray, i: int, *, first: bool, last: bool, tempered: bool = True
@@ -80,8 +79,6 @@ class Ready(NamedTuple):
             scores[-1] += lean.end
         if tempered and self.share != 1.0:
             scores *= self.share
-            if self.tilt is not None:
-                scores += (1.0 - self.share) * self.tilt
 
 
 def make_ready(model: ScoredChain) -> Ready | None:
@@ -90,7 +87,7 @@ def make_ready(model: ScoredChain) -> Ready | None:
     if lean is None:
         return None
     edges = lean.edges if share == 1.0 or lean.edges is None else lean.edges.scaled(share)
-    return Ready(lean, edges, share, model.tilt_)
+    return Ready(lean, edges, share)
 
 
 # What a prediction depends on. A model that has another of these than it had is made ready anew.
@@ -145,7 +142,7 @@ class Predictor:
             probs = self._probs(dataset)
             codes = None if probs is None else probs.argmax(axis=1).tolist()
         elif name == "viterbi":
-            codes = self._scored(dataset, tempered=model.tilt_ is not None, find=ShortChain.best_labels)
+            codes = self._scored(dataset, tempered=False, find=ShortChain.best_labels)
         else:
             return None
         return None if codes is None else list(map(model.schema_.labels.__getitem__, codes))
@@ -174,7 +171,8 @@ class Predictor:
         return name
 
     def _probs(self, dataset: Dataset) -> FloatArray | None:
-        return self._scored(dataset, tempered=True, find=ShortChain.node_probs)
+        probs = self._scored(dataset, tempered=True, find=ShortChain.node_probs)
+        return None if probs is None else tilted(probs, self._model.tilt_)
 
     def _scored(
         self, dataset: Dataset, *, tempered: bool, find: Callable[[ShortChain, SharedEdges, int], Found]

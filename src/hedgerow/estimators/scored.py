@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.chain import inference
-from hedgerow.chain.decoding import find_decoder
+from hedgerow.chain.decoding import find_decoder, tilted
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label, locate
 from hedgerow.data.labels import allowed_labels, is_label
@@ -36,8 +36,8 @@ class ScoredChain(ChainModel):
     A subclass gives `_potentials`. One that only searches, or that sums over hidden states, is not one of these.
 
     temperature_ : what scores are divided by where they become probabilities (`calibration.py`)
-    tilt_ : (K,), what scores have beside those of a likelihood: logarithms of the weights of labels; they are not
-        divided. None where labels have none
+    tilt_ : (K,), logarithms of the weights of labels (`class_weight`), by which the probabilities of the labels of a
+        position are multiplied: those of labelings are not. None where there are none
     """
 
     temperature_: float = 1.0
@@ -49,10 +49,16 @@ class ScoredChain(ChainModel):
 
     def _tempered(self, dataset: Dataset, first: int, last: int) -> ChainPotentials:
         """The potentials divided by the temperature: their exponentials are probabilities."""
-        potentials, share = self._potentials(dataset, first, last), 1.0 / self.temperature_
-        if share == 1.0 or self.tilt_ is None:
-            return potentials.scaled(share)
-        return potentials.scaled(share).shifted((1.0 - share) * self.tilt_)
+        return self._potentials(dataset, first, last).scaled(1.0 / self.temperature_)
+
+    def _label_probs(self, potentials: ChainPotentials) -> FloatArray:
+        """(n, K): what `predict_proba` says of a chunk."""
+        return tilted(inference.node_marginals(potentials), self.tilt_)
+
+    def _node_probs(self, dataset: Dataset) -> FloatArray:
+        """(N, K): what it says of a corpus."""
+        parts = self._over_chunks(dataset, lambda potentials, _: self._label_probs(potentials))
+        return _join(np.empty((0, dataset.n_labels)), parts)
 
     def predictor(self) -> Predictor:
         """What predicts one sequence after another, with as little work for each as there can be."""
@@ -164,8 +170,8 @@ class ScoredChain(ChainModel):
 
     def _decoding(self, decoder: str | None) -> Callable[[Dataset], list[CodeArray]]:
         name = self._decoder_name() if decoder is None else decoder
-        # One temperature of all scores changes no comparison of labelings; with a tilt, which it leaves, it may.
-        decode, tempered = find_decoder(name, self.beam_width), name == "posterior" or self.tilt_ is not None
+        # One temperature of all scores changes no comparison of labelings.
+        decode, tempered = find_decoder(name, self.beam_width, self.tilt_), name == "posterior"
         return lambda dataset: self._over_chunks(dataset, lambda chunk, _: decode(chunk, None), tempered=tempered)
 
     def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> Any:
@@ -176,8 +182,7 @@ class ScoredChain(ChainModel):
             return [short]
         read = self._given(X, known)
         dataset = self._dataset(read.X, read.y, lengths)
-        probs = self._over_chunks(dataset, lambda potentials, _: inference.node_marginals(potentials))
-        return read.table(cut(_join(np.empty((0, dataset.n_labels)), probs), dataset.offsets), self.classes_)
+        return read.table(cut(self._node_probs(dataset), dataset.offsets), self.classes_)
 
     def predict_k_best(
         self, X: Any, k: int = 5, *, known: Any = None, lengths: Any = None

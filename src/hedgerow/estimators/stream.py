@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hedgerow.chain.decoding import tilted
 from hedgerow.chain.filtering import Filter, Position
 from hedgerow.data.dataset import Dataset, Schema
 from hedgerow.data.labels import encode_labels
@@ -153,7 +154,7 @@ class Stream(Streaming):
                 told.append(self._step(last=self._n_scored == self.n_pushed - 1))
         elif self._filter.pending:  # the last one did not know that it was that
             last = self._position(self.n_pushed - 1, last=True)
-        told.append(self._filter.finish(last))
+        told.append(tilted(self._filter.finish(last), self._model.tilt_))
         self.reset()
         return np.concatenate(told)
 
@@ -165,7 +166,7 @@ class Stream(Streaming):
         except InputError as error:
             raise placed(error, sequence=None, position=self._n_scored) from None
         self._n_scored += 1
-        return self._nothing if told is None else told[None]
+        return self._nothing if told is None else tilted(told[None], self._model.tilt_)
 
     def _position(self, t: int, *, last: bool) -> Position:
         """The scores of position t, and the edges that lead to it."""

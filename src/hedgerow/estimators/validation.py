@@ -25,10 +25,12 @@ from hedgerow.parallel import Chunk, over_chunks
 class Measure:
     """How good potentials are on held-out sequences, chunk by chunk: greater is better.
 
-    Positions without a label do not count. `parts` are what `chunk` gave for all chunks, in order.
+    Positions without a label do not count. `parts` are what `chunk` gave for all chunks, in order. tilt : of decoders
     """
 
-    def __init__(self, held_out: Dataset, scoring: Any, decoder: str, beam_width: int = BEAM_WIDTH) -> None:
+    def __init__(
+        self, held_out: Dataset, scoring: Any, decoder: str, beam_width: int = BEAM_WIDTH, tilt: Any = None
+    ) -> None:
         assert held_out.labels is not None
         self.held_out = held_out
         self.scoring = scoring
@@ -36,7 +38,7 @@ class Measure:
         self.score: Callable[[AnyArray, AnyArray], float] | None = None
         if scoring != LOG_LIKELIHOOD:  # which asks for no labels
             self.score = score_labels(scoring, replace(held_out, labels=None))
-            self.decode = find_decoder(decoder, beam_width)
+            self.decode = find_decoder(decoder, beam_width, tilt)
             self.truth = label_lists(held_out.schema, held_out.labels, held_out.offsets)
 
     def chunk(self, potentials: ChainPotentials, rows: slice) -> AnyArray:
@@ -69,17 +71,11 @@ class Measure:
 
 
 class ChainValidation:
-    """Weights of a linear chain in, score on the held-out sequences out.
+    """Weights of a linear chain in, score on the held-out sequences out."""
 
-    tilt : (K,), which the scores have beside those of a likelihood, or None
-    """
-
-    def __init__(
-        self, layout: ChainLayout, measure: Measure, n_jobs: int | None, tilt: FloatArray | None = None
-    ) -> None:
+    def __init__(self, layout: ChainLayout, measure: Measure, n_jobs: int | None) -> None:
         self.chain = LinearChain(layout)
         self.measure, self.n_jobs = measure, n_jobs
-        self._added = None if tilt is None or measure.score is not None else -tilt
 
     def __call__(self, weights: FloatArray) -> float:
         return self.measure.total(self.parts(weights))
@@ -91,4 +87,4 @@ class ChainValidation:
 
     def _chunk(self, chunk: Chunk) -> AnyArray:
         features = self.chain.compile(self.measure.held_out, chunk.first, chunk.last)
-        return self.measure.chunk(self.chain.potentials(features).shifted(self._added), chunk.rows)
+        return self.measure.chunk(self.chain.potentials(features), chunk.rows)

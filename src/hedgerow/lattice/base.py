@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow.chain.decoding import tilted
+from hedgerow.chain.objectives import tilt_of
 from hedgerow.data.dataset import Label
 from hedgerow.data.labels import counted
 from hedgerow.data.readers.columns import objects
@@ -57,8 +59,12 @@ class TrainingGraphs(NamedTuple):
 
 
 class LatticeModel(FittedModel):
-    """The common part of the estimators on graphs. A subclass gives `_train`, `_scores` and the parameters below."""
+    """The common part of the estimators on graphs. A subclass gives `_train`, `_scores` and the parameters below.
 
+    tilt_ : (K,), logarithms of what the probabilities of labels are multiplied by (`class_weight`), or None
+    """
+
+    tilt_: FloatArray | None = None
     n_features_: tuple[int, int]  # of nodes, and of edges before differences
 
     def _check_parameters(self) -> None:
@@ -92,6 +98,7 @@ class LatticeModel(FittedModel):
         self._check_parameters()
         with keeping(self, checkpoint, callbacks):
             data = self._training_graphs(X, y, sample_weight, X_val, y_val)
+            self.tilt_ = tilt_of(self.objective, data.label_weights)
             trained, unconverged = self._train(data)
             self._keep(data, trained, unconverged)
         if what := self._complaint(trained, unconverged):
@@ -222,7 +229,8 @@ class LatticeModel(FittedModel):
 
     def _infer(self, n_graphs: int, scores: Scores, *, warn: bool = True) -> list[Beliefs]:
         inference = inference_of(self)
-        beliefs = over_items(lambda i: inference(_finite(scores(i), i)), range(n_graphs), self.n_jobs)
+        found = over_items(lambda i: inference(_finite(scores(i), i)), range(n_graphs), self.n_jobs)
+        beliefs = [each._replace(node_probs=tilted(each.node_probs, self.tilt_)) for each in found]
         if warn:
             self._warn_of_unconverged([each.converged for each in beliefs].count(False), n_graphs)
         return beliefs

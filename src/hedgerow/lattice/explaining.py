@@ -32,6 +32,8 @@ def explain_node(model: Any, dataset: GraphDataset, position: Any, label: Any, a
     a, b = chosen_labels(tuple(model.classes_.tolist()), probs[i], i, label, against)
     log_odds = float(np.log(probs[i, a]) - np.log(probs[i, b]))
     parts = list(_parts(model, dataset, scores(0), probs.argmax(axis=1), i, a, b))
+    if model.tilt_ is not None:
+        parts.append(Part("base", "weights of the labels", None, "", float(model.tilt_[a] - model.tilt_[b])))
     parts.append(Part("rest", "the labels around are not certain", None, "", log_odds - _total(parts)))
     parts.sort(key=lambda part: -abs(part.log_odds))
     names = model.classes_.tolist()

@@ -41,6 +41,7 @@ LATTICE = (
     *labels(of=lambda model: model.classes_.tolist()),
     Let("classes", lambda scope: np.array(scope["labels"]), of="classes_"),
     Let("K", lambda scope: len(scope["labels"])),
+    scores("tilt", ("K",), of="tilt_", optional=True),
     choice("form", FORMS, of=_form_name),
     Let("Q", _n_edge_values),
     Let("P", lambda scope: 1 if scope["form"] == "ising" and scope["K"] == 2 else scope["K"]),

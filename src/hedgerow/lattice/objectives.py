@@ -46,8 +46,8 @@ Loss = Callable[[Potentials, CodeArray, States, FloatArray | None], GraphLoss]
 class GraphObjective:
     """The loss of this name. Weights of nodes are for the pseudo-likelihood, which is a sum over nodes.
 
-    label_weights : (K,), or None. As in chains, likelihoods see scores less their logarithms (`tilt`), and a mistake
-        costs a margin that of the true label
+    label_weights : (K,), or None. As in chains, likelihoods know none, and a mistake costs a margin that of the true
+        label
     """
 
     name: str
@@ -55,17 +55,11 @@ class GraphObjective:
     search_by: str = "max_product"
     label_weights: FloatArray | None = None
 
-    @property
-    def tilt(self) -> FloatArray | None:
-        """(K,): what the scores of nodes have beside those of a likelihood."""
-        return None if self.label_weights is None or self.name == "margin" else np.log(self.label_weights)
-
     def __call__(
         self, potentials: Potentials, labels: CodeArray, states: States = (), weights: FloatArray | None = None
     ) -> GraphLoss:
         if self.name == "margin":
             return margin(potentials, labels, self.inference, self.search_by, self.label_weights)
-        potentials = potentials.without(self.tilt)
         if self.name == "log_likelihood":
             return log_likelihood(potentials, labels, self.inference, states)
         return pseudo_likelihood(potentials, labels, weights)

@@ -83,9 +83,8 @@ class GraphParameters(ClassWeighted, EarlyStopping, WarmStart, Drawing, Running)
     unlabelled : label
         The value in y that stands for no label, such as 255. None in an array of objects always does.
     class_weight : "balanced" or mapping of label to weight
-        What a label counts, where it is not 1. "balanced" gives rare labels more: n / (labels · n of the label). The
-        model is then p(y | x) times the weights of all labels of y, made to add up to 1; what a mistake costs the
-        margin is multiplied by the weight of the true label.
+        As in LinearCRF: with a likelihood the probabilities of a node's labels are multiplied by the weights, and
+        "posterior" takes the greatest; what a mistake costs the margin is multiplied by the weight of the true label.
     early_stopping
         Hold out `validation_fraction` of the items and stop when the share of right labels on them has not risen for
         `n_iter_no_change` iterations; the best one is kept. Items given to `fit` as X_val, y_val do the same.

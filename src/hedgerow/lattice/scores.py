@@ -45,10 +45,6 @@ class Potentials:
         """The score of a labeling (n,)."""
         return float(kernels.search.labeling_score(self.node_scores, self.edge_scores, self.topology.ends, labels))
 
-    def without(self, tilt: FloatArray | None) -> Potentials:
-        """The same with these (K,) taken from the scores of every node; None takes nothing."""
-        return self if tilt is None else Potentials(self.topology, self.node_scores - tilt, self.edge_scores)
-
     def restrict(self, labels: CodeArray) -> Potentials:
         """The same with every label but the given one impossible, where one is given (n,)."""
         scores = self.node_scores.copy()

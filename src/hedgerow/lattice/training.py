@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hedgerow.estimators.values import random_generator
-from hedgerow.lattice.objectives import GraphLoss, GraphObjective, Loss, States, independent
+from hedgerow.lattice.objectives import GraphObjective, Loss, States, independent
 from hedgerow.lattice.online import GraphBatches, train_online
-from hedgerow.lattice.scores import Design, Potentials
+from hedgerow.lattice.scores import Design
 from hedgerow.legend import FloatArray, IndexArray
 from hedgerow.parallel import MAX_LANES, Lanes
 from hedgerow.trainers import TRAINERS, GainTrainer
@@ -168,7 +168,7 @@ def train(
             verbose=int(model.verbose),
             previous=previous if warm is not None else None,
         ) as monitor:
-            start = warm if warm is not None else start_weights(model, design, lanes, objective.tilt)
+            start = warm if warm is not None else start_weights(model, design, lanes)
             if isinstance(trainer, GainTrainer):
                 seed = int(random_generator(model.random_state).randint(2**31 - 1))
                 batches = GraphBatches(evaluation, batch_size=trainer.batch_size or 1, seed=seed)
@@ -187,21 +187,14 @@ def train(
     return replace(trained, outcome=outcome), evaluation.unconverged
 
 
-def start_weights(model: Any, design: Design, lanes: Lanes, tilt: FloatArray | None = None) -> FloatArray:
-    """Node weights of a logistic regression, or 0; edge weights that favour equal labels by `edge_start`.
-
-    tilt : (K,), as `GraphObjective` has it
-    """
+def start_weights(model: Any, design: Design, lanes: Lanes) -> FloatArray:
+    """Node weights of a logistic regression, or 0; edge weights that favour equal labels by `edge_start`."""
     layout = design.layout
     edges = layout.form.equal_labels(model.edge_start)
     weights: FloatArray = np.zeros(layout.n_weights)
     if model.start == "logistic_regression":  # the weights of nodes as if no edge were there
         monitor = Monitor(max_iter=START_ITERATIONS, tol=1e-6)
-
-        def loss(potentials: Potentials, *given: Any) -> GraphLoss:
-            return independent(potentials.without(tilt), *given)
-
-        weights = lbfgs(GraphEvaluation(design, loss, lanes), weights, monitor, l2=model.l2)
+        weights = lbfgs(GraphEvaluation(design, independent, lanes), weights, monitor, l2=model.l2)
     weights[layout.n_node_weights :] = 0.0
     layout.split(weights)[1][:] = edges
     return weights

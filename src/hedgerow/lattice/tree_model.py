@@ -49,7 +49,7 @@ class TreeLatticeCRF(TreeLatticeParameters, LatticeModel):
     def _train(self, data: TrainingGraphs) -> tuple[Trained[list[GraphTrees]], int]:
         form = Form.of(self.form, len(data.labels))
         warm = self._previous(data, form)
-        start = self.start_values_ if warm else _log_frequencies(data.train, form, self._objective(data).tilt)
+        start = self.start_values_ if warm else _log_frequencies(data.train, form)
         bins = self.bins_ if warm else Bins.learn(data.train, self.max_bins)
         trained, unconverged = self._boost(data, form, start, bins, warm)
         P, Q = len(form.node_tables), len(form.edge_tables)
@@ -144,10 +144,10 @@ class Validation:
         restore(self.scorer, self.scorer.KEPT, state)
 
 
-def _log_frequencies(dataset: GraphDataset, form: Form, tilt: FloatArray | None) -> FloatArray:
-    """(P,): the values of a node that give each label its share of the labelled nodes, and its weight e^tilt (K,)."""
+def _log_frequencies(dataset: GraphDataset, form: Form) -> FloatArray:
+    """(P,): the values of a node that give each label its share of the labelled nodes."""
     assert dataset.labels is not None
     labelled, weights = dataset.labels >= 0, dataset.spread_weights()
     counted = None if weights is None else weights[0][labelled]
     counts = np.bincount(dataset.labels[labelled], counted, form.n_labels) + 0.5
-    return form.nearest_values(np.log(counts / counts.sum()) + (0.0 if tilt is None else tilt))
+    return form.nearest_values(np.log(counts / counts.sum()))

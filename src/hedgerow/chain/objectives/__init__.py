@@ -14,7 +14,7 @@ from hedgerow.chain.objectives.margins import Margin, SlackMargin, perceptron
 from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood, pseudo_likelihood_curvature
 from hedgerow.chain.objectives.result import Curvature, Curved, LossAndGradient, Objective
 from hedgerow.chain.objectives.virtual_evidence import virtual_evidence
-from hedgerow.chain.objectives.weighted import LabelWeighted, Tilted
+from hedgerow.chain.objectives.weighted import LabelWeighted
 from hedgerow.chain.potentials import Truth
 from hedgerow.errors import InputError
 from hedgerow.legend import FLOAT, FloatArray
@@ -41,7 +41,7 @@ COSTLY = frozenset({"expected_accuracy", "margin", "slack_margin"})
 # What they compare are labelings: their scores are no probabilities of labels.
 OF_LABELINGS = frozenset({"margin", "slack_margin", "perceptron", "classification_error"})
 SOFTENED = frozenset({"labelwise", "classification_error"})
-TILTED = frozenset({"log_likelihood", "pseudo_likelihood"})  # how weights of labels enter: see `weighted.py`
+TILTED = frozenset({"log_likelihood", "pseudo_likelihood"})  # labels have no weights in them: see `tilt_of`
 WEIGHTED = TILTED | COSTLY | LABELWISE | frozenset(BOOSTED)  # the others compare whole labelings
 
 # The objectives with a Hessian, and what multiplies a direction with it.
@@ -51,11 +51,12 @@ CURVATURES: dict[Callable[..., LossAndGradient], Curvature] = {
 }
 
 
-def curvature_of(objective: Objective) -> Curvature:
-    """What multiplies a direction with the Hessian of an objective that has one."""
-    if isinstance(objective, Tilted):
-        return objective.curvature(CURVATURES[objective.objective])
-    return CURVATURES[objective]
+def tilt_of(name: str, label_weights: FloatArray | None) -> FloatArray | None:
+    """(K,): the logarithms of what the probabilities of labels are multiplied by, where weights of labels are no part
+    of this objective; None where there are none, or all are the same."""
+    if label_weights is None or name not in TILTED or np.ptp(label_weights) == 0.0:
+        return None
+    return np.log(label_weights)
 
 
 def check_weighted(name: str, given: Any) -> None:
@@ -87,7 +88,7 @@ def make_objective(
         What a wrong label costs, for "expected_accuracy", "margin" and "slack_margin" (there in whole numbers); 1 where
         not given.
     label_weights : (K,), optional
-        What each label counts, as `weighted.py` has it.
+        What each label counts: nothing in a likelihood (`TILTED`), in others as `weighted.py` has it.
     """
     if label_weights is not None:
         check_weighted(name, label_weights)
@@ -95,7 +96,7 @@ def make_objective(
         if name in COSTLY:
             return make_objective(name, **given, costs=label_weights[:, None] * _cost_table(costs, n_labels))
         plain = make_objective(name, **given, costs=costs)
-        return (Tilted if name in TILTED else LabelWeighted)(plain, label_weights)
+        return plain if name in TILTED else LabelWeighted(plain, label_weights)
     if name not in (*NAMES, *BOOSTED):
         raise InputError(f"⟦objective={name!r}⟧ is not available", hint=f"Choose one of {', '.join(NAMES)}")
     if not sharpness > 0.0:

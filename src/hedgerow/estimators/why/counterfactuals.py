@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow.chain.inference import legal_sequences, node_marginals
+from hedgerow.chain.inference import legal_sequences
 from hedgerow.data.dataset import OUTSIDE_COLUMN, Column, Dataset
 from hedgerow.data.derived import stored_numbers
 from hedgerow.data.showing import code_text, number_text
@@ -48,7 +48,7 @@ def turning_changes(model: Any, dataset: Dataset, t: int) -> tuple[Change, ...]:
 def _neighbours(model: Any, dataset: Dataset, t: int) -> list[Change]:
     """Labels of the positions beside t that turn its label if they are given, the most probable first."""
     potentials = model._over_chunks(dataset, lambda chunk, _: chunk)[0]
-    probs, names, found = node_marginals(potentials), model.schema_.labels, []
+    probs, names, found = model._label_probs(potentials), model.schema_.labels, []
     old = int(probs[t].argmax())
     for beside in (t - 1, t + 1):
         if not 0 <= beside < len(probs):
@@ -59,7 +59,7 @@ def _neighbours(model: Any, dataset: Dataset, t: int) -> list[Change]:
             given = potentials.restrict(allowed)
             if not legal_sequences(given)[0]:
                 continue
-            after = node_marginals(given)[t]
+            after = model._label_probs(given)[t]
             if (new := int(after.argmax())) != old:
                 side = "before" if beside < t else "after"
                 change = Change("neighbour", f"the label {side} were {names[v]}", names[new], float(after[new]))
@@ -132,8 +132,7 @@ def _nearest(
 
 def _at(model: Any, dataset: Dataset, t: int) -> FloatArray:
     """(S, K): the probabilities of the labels at position t of every sequence."""
-    probs = np.concatenate(model._over_chunks(dataset, lambda chunk, _: node_marginals(chunk)))
-    return probs[dataset.offsets[:-1] + t]
+    return model._node_probs(dataset)[dataset.offsets[:-1] + t]  # type: ignore[no-any-return]
 
 
 def _trials(dataset: Dataset, t: int) -> list[_Trial]:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.chain.decoding import posterior
-from hedgerow.chain.inference import k_best, log_partition, node_marginals
+from hedgerow.chain.inference import k_best, log_partition
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.errors import InputError, shown
@@ -35,12 +35,15 @@ def explain_position(
     """Why a position of the one sequence of a dataset has a label, rather than another."""
     t = _checked_position(dataset, position)
     potentials = model._over_chunks(dataset, lambda chunk, _: chunk)[0]
-    probs = node_marginals(potentials)[t]
+    probs = model._label_probs(potentials)[t]
     a, b = chosen_labels(model.schema_.labels, probs, t, label, against)
     # From sums over all labelings, which do not underflow as probabilities do.
     log_a, log_b = (float(log_partition(_with_label(potentials, t, k))[0]) for k in (a, b))
     log_odds = log_a - log_b
     parts = list(_parts(model, dataset, potentials, t, a, b, log_odds))
+    if model.tilt_ is not None and (tilt := float(model.tilt_[a] - model.tilt_[b])):
+        parts.append(Part("base", "weights of the labels", None, "", tilt))
+        log_odds += tilt
     parts.sort(key=lambda part: -abs(part.log_odds))
     names = model.schema_.labels
     return Explanation(t, names[a], names[b], float(probs[a]), float(probs[b]), log_odds, tuple(parts))
@@ -100,8 +103,6 @@ def _parts(
     share = 1.0 / model.temperature_
     told = model._attribute(dataset, t, around, a, b)
     features = [part._replace(log_odds=share * part.log_odds) for part in told or ()]
-    if model.tilt_ is not None and (tilt := (1.0 - share) * float(model.tilt_[a] - model.tilt_[b])):
-        features.append(Part("base", "weights of the labels", None, "", tilt))
     yield from _merged(features)
     explained = sum(part.log_odds for part in features)
     # From right to left, features are scored with the labels after the position, where there are some.

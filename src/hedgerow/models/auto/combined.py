@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from hedgerow.chain.inference import node_marginals
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.windows import with_window
 from hedgerow.estimators.scored import ScoredChain
@@ -59,6 +58,5 @@ def mean_probs(members: Sequence[ScoredChain], dataset: Dataset) -> FloatArray:
     """(N, K): the mean of what the members say of each position."""
     total: FloatArray = np.zeros((dataset.n_positions, dataset.n_labels))
     for member in members:
-        parts = member._over_chunks(seen_by(member, dataset), lambda potentials, _: node_marginals(potentials))
-        total += np.concatenate([np.empty((0, dataset.n_labels)), *parts])
+        total += member._node_probs(seen_by(member, dataset))
     return total / len(members)

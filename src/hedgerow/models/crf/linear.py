@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.chain.edges import SharedEdges
-from hedgerow.chain.objectives import OF_LABELINGS, TILTED
+from hedgerow.chain.objectives import OF_LABELINGS, tilt_of
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.short import is_plain
 from hedgerow.chain.structure.states import StateSpace
@@ -71,6 +71,7 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
     imputation_ : what is filled in for missing values, or None
     induced_ : the features that were found, where there is an `induction`, or None
     temperature_ : what scores are divided by to become probabilities (`calibrate`); 1 where nothing was held out
+    tilt_ : (K,), logarithms of what the probabilities of labels are multiplied by (`class_weight`), or None
 
     Examples
     --------
@@ -95,14 +96,13 @@ class LinearCRF(LinearParameters, StoppedChain, ScoredChain):
             start = carry_over(seen_schema(self), self.layout_, self.weights_, ready.dataset.schema, layout)
         plan = Plan.of(self, ready.dataset, warm=start is not None)
         validation: ChainValidation | SharedValidation | None = None
-        weights = class_weights(self.class_weight, ready.dataset)
-        tilt = None if weights is None or plan.objective not in TILTED else np.log(weights)
+        tilt = tilt_of(plan.objective, class_weights(self.class_weight, ready.dataset))
         if ready.held_out is not None:
-            named = self._scoring(), self._decoder_name(ready.given.schema.labels), self.beam_width
+            named = self._scoring(), self._decoder_name(ready.given.schema.labels), self.beam_width, tilt
             if isinstance(ready.held_out, SharedCorpus):
-                validation = SharedValidation(layout, ready.held_out, named, tilt)
+                validation = SharedValidation(layout, ready.held_out, named)
             else:
-                validation = ChainValidation(layout, Measure(ready.held_out, *named), self.n_jobs, tilt)
+                validation = ChainValidation(layout, Measure(ready.held_out, *named), self.n_jobs)
             # A metric that cannot score y_val is found before any training.
             validation(np.zeros(layout.n_weights) if start is None else start)
         training = LinearTraining(self, plan, ready.dataset, layout, statistics, validation)

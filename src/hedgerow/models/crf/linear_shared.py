@@ -202,10 +202,10 @@ class ValidationMember:
     """A run of the held-out sequences."""
 
     def __init__(
-        self, layout: ChainLayout, tilt: Any, named: tuple[Any, str, int], n_jobs: int, plan: Any, pieces: Any
+        self, layout: ChainLayout, named: tuple[Any, str, int, Any], n_jobs: int, plan: Any, pieces: Any
     ) -> None:
-        """named : scoring, decoder, and width of a beam"""
-        self.validation = ChainValidation(layout, Measure(join(pieces), *named), n_jobs, tilt)
+        """named : scoring, decoder, width of a beam, and tilt"""
+        self.validation = ChainValidation(layout, Measure(join(pieces), *named), n_jobs)
 
     def measure(self, weights: FloatArray) -> AnyArray:
         """The log-probabilities of its sequences, or which of its labels are right."""
@@ -217,9 +217,9 @@ class ValidationMember:
 class SharedValidation:
     """Weights of a linear chain in, score on the shared held-out sequences out, as `ChainValidation` gives it."""
 
-    def __init__(self, layout: ChainLayout, corpus: SharedCorpus, named: tuple[Any, str, int], tilt: Any) -> None:
+    def __init__(self, layout: ChainLayout, corpus: SharedCorpus, named: tuple[Any, str, int, Any]) -> None:
         self.scoring, plan = named[0], plan_chunks(corpus.offsets)
-        given = layout, tilt, named, corpus.engine.n_threads
+        given = layout, named, corpus.engine.n_threads
         self.pool: Pool = corpus.pool(plan, whole_part, (), ValidationMember, *given)
 
     def __call__(self, weights: FloatArray) -> float:

@@ -49,7 +49,7 @@ def _below_words(model: TreeParameters, given: Dataset | SharedCorpus) -> Linear
     """A linear model of the columns and the window of the trees. It need not converge, and a number may be missing
     where none was in training."""
     gaps = "indicator" if any(column.kind == "numeric" for column in given.schema.columns) else None
-    below = LinearCRF(missing=gaps, class_weight=model.class_weight, max_iter=FIRST_ITERATIONS, n_jobs=model.n_jobs)
+    below = LinearCRF(missing=gaps, max_iter=FIRST_ITERATIONS, n_jobs=model.n_jobs)
     with warnings.catch_warnings(), keeping(below, None):
         warnings.simplefilter("ignore", ConvergenceWarning)
         below._train_all(make_ready(below._preparation(), given, None))
@@ -172,25 +172,15 @@ def make_start(
     return Start(space.intersect(linear.layout_.space), constant, partial(potentials_below, linear))
 
 
-def find_start(
-    model: TreeParameters, dataset: Dataset, space: StateSpace, linear: LinearCRF | None, tilt: FloatArray | None
-) -> Start:
-    """F₀ of order 1 or 0. tilt : (K,), what labels weigh, or None"""
+def find_start(model: TreeParameters, dataset: Dataset, space: StateSpace, linear: LinearCRF | None) -> Start:
+    """F₀ of order 1 or 0."""
     K = dataset.n_labels
     constant = best_constant(dataset, space) if model.init == "constant" else np.zeros((K + 1, K))
-    if tilt is not None and (model.init == "constant" if linear is None else linear.tilt_ is None):
-        constant = constant + tilt  # trees need not learn it
     return make_start(space, constant, linear, int(model.order))
 
 
 def find_history_start(
-    model: TreeParameters,
-    dataset: Dataset,
-    space: StateSpace,
-    linear: LinearCRF | None,
-    tilt: FloatArray | None,
-    *,
-    shared: bool,
+    model: TreeParameters, dataset: Dataset, space: StateSpace, linear: LinearCRF | None, *, shared: bool
 ) -> Start:
     """The same of order 2 and more, and the histories that shared edges have weights for. There is no linear model."""
     K, order, constant = dataset.n_labels, int(model.order), None
@@ -198,8 +188,4 @@ def find_history_start(
     if model.init == "constant":
         structure = HistoryTable.full(K, order) if histories is None else histories
         constant = best_history_constant(dataset, space, structure)
-        if tilt is not None and histories is None:
-            constant += tilt[:, None]
-        elif tilt is not None and histories is not None:
-            constant += np.where(histories.arc_back_off < 0, tilt[histories.arc_label], 0.0)
     return make_start(space, np.zeros((K + 1, K)), linear, order, histories, constant)

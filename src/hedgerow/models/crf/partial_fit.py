@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hedgerow.chain.objectives import tilt_of
 from hedgerow.data.dataset import Dataset
 from hedgerow.data.derived import parse_features
 from hedgerow.data.encoding import learn
@@ -20,7 +21,7 @@ from hedgerow.data.settling import Learnt
 from hedgerow.errors import InputError
 from hedgerow.estimators.constraints import legal_space
 from hedgerow.estimators.prepare import with_choices
-from hedgerow.estimators.values import is_auto, random_generator, same_window, sees_otherwise
+from hedgerow.estimators.values import class_weights, is_auto, random_generator, same_window, sees_otherwise
 from hedgerow.legend import FloatArray
 from hedgerow.linear.chain import ChainLayout
 from hedgerow.models.crf.linear_extension import Moved, extend_layout, extend_space
@@ -91,8 +92,8 @@ def partial_fit(model: LinearCRF, X: Any, y: Any, sample_weight: Any = None, cla
     notes = model.metadata_ if going_on else {}
     model._store(dataset, None, layout, trained, online=True)
     model.metadata_ = notes
-    for name in ("temperature_", "tilt_"):  # of other weights
-        model.__dict__.pop(name, None)
+    model.__dict__.pop("temperature_", None)  # of other weights
+    model.tilt_ = tilt_of(plan.objective, class_weights(model.class_weight, dataset))
     model.n_sequences_ = batches.n_corpus
     model._progress = replace(progress, weights=model.weights_, n_calls=progress.n_calls + 1)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from hedgerow.chain.objectives import OF_LABELINGS, TILTED
+from hedgerow.chain.objectives import OF_LABELINGS
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.states import StateSpace
 from hedgerow.data.dataset import Dataset, Schema
@@ -24,7 +23,6 @@ from hedgerow.estimators.predictor import Lean
 from hedgerow.estimators.prepare import Preparation, Prepared, cut_flat, prepare
 from hedgerow.estimators.scored import ScoredChain
 from hedgerow.estimators.values import LOG_LIKELIHOOD, OF_TREES, Scoring, check_missing, check_scoring, class_weights
-from hedgerow.legend import FloatArray
 from hedgerow.models.crf.attribution import tree_parts
 from hedgerow.models.crf.linear import LinearCRF
 from hedgerow.models.crf.paired import (
@@ -99,6 +97,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
     outcome_ : why training ended: "n_estimators", "early_stopping" or "interrupted"
     refitted_ : whether the trees are those of a last training on all sequences (`refit`)
     temperature_ : what scores are divided by to become probabilities (`calibrate`); 1 where nothing was held out
+    tilt_ : (K,), logarithms of what the probabilities of labels are multiplied by (`class_weight`), or None
 
     Examples
     --------
@@ -166,8 +165,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         if linear is not None:
             dataset, held_out = pair_all(linear, ready)
         weights = class_weights(self.class_weight, dataset)
-        tilt = None if weights is None or self.objective not in TILTED else np.log(weights)
-        start = self._find_start(dataset, ready.space, linear, tilt, warm=warm)
+        start = self._start_from(ready.space, linear) if warm else self._find_start(dataset, ready.space, linear)
         if linear is not None:
             check_gold(dataset, start.space)
         if held_out is not None:
@@ -186,7 +184,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
                 kept = self._iterations() if warm else []
                 history = self.history_[: len(kept)] if warm else None
                 trained = training.train(dataset, held_out, kept, history, *duration[1:3] if duration else ())
-            found.append(Grown(Duration.of(form, trained), trained, linear, binning, start))
+            found.append(Grown(Duration.of(form, trained), trained, linear, binning, start, training.tilt))
             if trained.outcome == "interrupted":
                 break
             rival = found[0].trained.history
@@ -249,14 +247,10 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         decoder = self._decoder_name(schema.labels)
         return Training(self, form, binning, start, schema.labels, scoring=scoring, decoder=decoder, **more)
 
-    def _find_start(
-        self, dataset: Dataset, space: StateSpace, linear: LinearCRF | None, tilt: FloatArray | None, *, warm: bool
-    ) -> Start:
+    def _find_start(self, dataset: Dataset, space: StateSpace, linear: LinearCRF | None) -> Start:
         """F₀, and what may follow what."""
-        if warm:
-            return replace(self._start_from(space, linear), tilt=tilt)
         find = find_start if self.order in (0, 1) else partial(find_history_start, shared=self._has_histories())
-        return replace(find(self, dataset, space, linear, tilt), tilt=tilt)
+        return find(self, dataset, space, linear)
 
     def _check_parameters(self) -> None:
         check_parameters(self)
@@ -290,7 +284,7 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
     def _store(self, ready: Prepared, best: Grown) -> None:
         schema, trained, start = ready.given.schema, best.trained, best.start
         self._keep(schema, trained)
-        self.imputation_, self.missing_, self.tilt_ = ready.imputation, self.missing, start.tilt
+        self.imputation_, self.missing_, self.tilt_ = ready.imputation, self.missing, best.tilt
         self.linear_, self.binning_ = best.linear, best.binning
         self.space_ = start.space
         self.constant_, self.history_constant_ = start.constant, start.history_constant
@@ -326,8 +320,8 @@ class TreeCRF(TreeParameters, StoppedChain, ScoredChain):
         iterations = self._iterations()
         settings = self._with_order(self.order_)
         form = make_form(settings, self.edges_, stopped=False)
-        start = replace(self._start(), tilt=self.tilt_)
-        training = settings._training(form, self.binning_, start, self.schema_, scoring)
+        training = settings._training(form, self.binning_, self._start(), self.schema_, scoring)
+        training.tilt = self.tilt_
         with Lanes(self.n_jobs, MAX_LANES) as lanes:
             stages = training.stages(dataset, iterations, lanes, joint=self.edge_tables_ is None)
             for i in range(len(iterations)):

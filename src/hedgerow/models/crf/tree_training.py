@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hedgerow.chain.objectives import CONVEX, make_objective
+from hedgerow.chain.objectives import CONVEX, make_objective, tilt_of
 from hedgerow.chain.objectives.log_likelihood import log_likelihood
 from hedgerow.chain.objectives.pseudo_likelihood import pseudo_likelihood
 from hedgerow.data.dataset import Dataset, Label
@@ -68,6 +68,7 @@ class Grown(NamedTuple):
     linear: LinearCRF | None
     binning: Binning
     start: Start
+    tilt: FloatArray | None
 
 
 def check_goes_on(model: TreeCRF) -> None:
@@ -121,7 +122,7 @@ class Training:
         self.rival = [step.score for step in rival if step.score is not None and scoring == LOG_LIKELIHOOD]
         self.binning = binning
         self.vectors = takes_vectors(settings, form, binning, len(labels))
-        self.start = start
+        self.start, self.tilt = start, tilt_of(settings.objective, label_weights)
         self.seed = int(random_generator(settings.random_state).randint(2**31 - 1))
         sharpness = SHARPNESS.get(settings.objective) if settings.sharpness is None else float(settings.sharpness)
         self.objective = make_objective(
@@ -130,7 +131,7 @@ class Training:
             **({} if sharpness is None else {"sharpness": sharpness}),
             softness=settings.softness,
             costs=cost_table(settings.costs, labels),
-            label_weights=label_weights if start.tilt is None else None,
+            label_weights=label_weights,
         )
 
     def _likelihood_steps(self) -> int | None:
@@ -287,7 +288,8 @@ class Training:
     ) -> Stages | SharedStages:
         """The score of labelled sequences as iterations are added."""
         options: dict[str, Any] = {
-            "start": self.start if self.scoring == LOG_LIKELIHOOD else replace(self.start, tilt=None),
+            "start": self.start,
+            "tilt": self.tilt,
             "scoring": self.scoring,
             "decoder": self.decoder,
             "beam_width": self.settings.beam_width,
@@ -328,11 +330,12 @@ class Stages:
         decoder: str,
         joint: bool,
         beam_width: int = BEAM_WIDTH,
+        tilt: FloatArray | None = None,
     ) -> None:
         self.iterations = iterations
         self.lanes = lanes
         self._n_added = 0
-        self._measure = Measure(dataset, scoring, decoder, beam_width)
+        self._measure = Measure(dataset, scoring, decoder, beam_width, tilt)
         self._data = start.seen_by_trees(data, joint=joint)
         K, table = dataset.n_labels, start.history_table if joint else None
         n_before = None if table is None else table.n_histories

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.chain.inference import log_partition
+from hedgerow.chain.objectives import tilt_of
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.chain.structure.histories import MAX_ORDER
 from hedgerow.data.dataset import Column, Dataset
@@ -27,7 +28,7 @@ from hedgerow.estimators.values import AUTO, class_weights
 from hedgerow.estimators.why.explanation import Part
 from hedgerow.legend import FIRST_VALUE, CodeArray, FloatArray
 from hedgerow.models.hmm.emissions import check_columns, check_values
-from hedgerow.models.hmm.moves import estimate, make_moves
+from hedgerow.models.hmm.moves import make_moves
 from hedgerow.models.hmm.training import HMMTraining, make_potentials
 from hedgerow.training.monitor import Monitor
 
@@ -42,8 +43,7 @@ class HMMParameters(Columns, ClassWeighted, Transitions, Constrained, Running):
         How many labels before a label it depends on: 0 to 16. Histories that training does not show back off to
         shorter ones.
     class_weight : "balanced" or mapping of label to weight
-        What a label counts beside the others after the labels before it, where it is not 1: probabilities of the next
-        label are multiplied by the weights, and made to add up to 1. "balanced" is n / (labels · n of the label).
+        What the probabilities of a position's labels are multiplied by, as in LinearCRF with a likelihood.
     smoothing
         So many observations are added to those of each label, spread as the column is over all labels together; and to
         those of each history, spread as those of the next shorter history are. With 0, what was not seen is impossible.
@@ -129,9 +129,7 @@ class HMM(HMMParameters, ScoredChain):
             training = HMMTraining(ready.dataset, moves, ready.space, float(self.smoothing))
             with Monitor(max_iter=int(self.max_iter), tol=float(self.tol), verbose=self.verbose) as monitor:
                 parameters = training.run(monitor, self.n_jobs)
-        weights = class_weights(self.class_weight, ready.dataset)
-        if weights is not None:
-            parameters = parameters._replace(moves=estimate(moves, np.exp(parameters.moves.rows) * weights))
+        self.tilt_ = tilt_of("log_likelihood", class_weights(self.class_weight, ready.dataset))
         trained = monitor.trained(parameters)
         self._keep(ready.given.schema, trained)
         self.plan_ = read.plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hedgerow.data.derived import stored_numbers
-from hedgerow.estimators.codec.arrays import Array
+from hedgerow.estimators.codec.arrays import Array, scores
 from hedgerow.estimators.codec.chain import HISTORIES
 from hedgerow.estimators.codec.parts import Part, Record, State, made_by_order
 from hedgerow.estimators.codec.schema import CHAIN, SPACE
@@ -46,6 +46,7 @@ EMISSIONS = Record(
 STATE = State(
     (
         *CHAIN,
+        scores("tilt", ("K",), of="tilt_", optional=True),
         Check(lambda scope: check_columns(scope["schema"])),
         Part("space", SPACE, of="space_"),
         Part("histories", HISTORIES, of=lambda model: getattr(model.moves_, "histories", None), optional=True),

@@ -9,8 +9,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow.chain.decoding import tilted
 from hedgerow.chain.inference import best_labelings, log_partition, node_marginals
 from hedgerow.chain.inference import sample as sample_states
+from hedgerow.chain.objectives import tilt_of
 from hedgerow.chain.potentials import ChainPotentials
 from hedgerow.data.dataset import Dataset, Label
 from hedgerow.data.plan import lay_out
@@ -46,8 +48,7 @@ class IOHMMParameters(Penalty, Windowed, ClassWeighted, Drawing, Running):
     l2
         The penalty l2·‖w‖² on all weights.
     class_weight : "balanced" or mapping of label to weight
-        What a label counts beside the others after the states before it, where it is not 1: probabilities of the next
-        label are multiplied by the weights, and made to add up to 1. "balanced" is n / (labels · n of the label).
+        What the probabilities of a position's labels are multiplied by, as in LinearCRF with a likelihood.
     max_iter
         The most iterations of expectation-maximisation.
     tol
@@ -89,7 +90,7 @@ class IOHMM(IOHMMParameters, ChainModel):
     ----------
     classes_ : array of labels, sorted
     n_states_ : hidden states
-    tilt_ : (K,), logarithms of the weights of labels; None where there are none
+    tilt_ : (K,), logarithms of the weights of labels, where there are some, as in LinearCRF
     loss_ : −log P(y | x) of the training labels, and the penalty
     n_iter_, history_, outcome_, best_iteration_ : of the start that was kept
 
@@ -142,7 +143,7 @@ class IOHMM(IOHMMParameters, ChainModel):
             self.n_states_ = n_states
             self.regressions_ = (training.moves, training.outputs)
             self.parameters_ = trained.learnt
-            self.tilt_ = None if weights is None or np.ptp(weights) == 0.0 else np.log(weights)
+            self.tilt_ = tilt_of("log_likelihood", weights)
         what = describe_end(trained, self.max_iter)
         if trained.outcome == "interrupted":  # not after `n_iter_`, which is that of the start that was kept
             what = "training was interrupted; the best weights so far are kept"
@@ -156,15 +157,16 @@ class IOHMM(IOHMMParameters, ChainModel):
     def _decoding(self, decoder: str | None) -> Callable[[Dataset], list[CodeArray]]:
         name = self.decoder if decoder is None else decoder
         check_value("decoder", name, Decoder)
-        decode = _best_path if name == "viterbi" else lambda chain: _label_probs(chain).argmax(axis=1).astype(CODE)
-        return lambda dataset: self._over_states(dataset, lambda chain, _: decode(chain))
+        return lambda dataset: self._over_states(
+            dataset, lambda chain, _: _best_path(chain) if name == "viterbi" else _most_probable(chain, self.tilt_)
+        )
 
     def predict_proba(self, X: Any, *, known: Any = None, lengths: Any = None) -> Any:
         """The probability of each label at each position: a list of (T, K) arrays, columns as in `classes_`. Of a data
         frame, a frame with a row for each of its rows and a column for each label."""
         read = self._given(X, known)
         dataset = self._dataset(read.X, read.y, lengths)
-        parts = self._over_states(dataset, lambda chain, _: _label_probs(chain))
+        parts = self._over_states(dataset, lambda chain, _: tilted(_label_probs(chain), self.tilt_))
         found = cut(np.concatenate([np.empty((0, dataset.n_labels)), *parts]), dataset.offsets)
         return read.table(found, self.classes_)
 
@@ -227,7 +229,7 @@ class IOHMM(IOHMMParameters, ChainModel):
         moves, outputs = (one.loaded(weights) for one, weights in zip(self.regressions_, self.parameters_))
 
         def work(chunk: Chunk) -> Result:
-            return function(predicted_chain(moves, outputs, dataset, chunk, self.tilt_), chunk.rows)
+            return function(predicted_chain(moves, outputs, dataset, chunk), chunk.rows)
 
         return over_chunks(work, dataset.offsets, self.n_jobs)
 
@@ -242,6 +244,11 @@ def _label_probs(chain: StateChain) -> FloatArray:
     states = node_marginals(chain.potentials)
     probs: FloatArray = np.einsum("tj,tjk->tk", states, label_shares(chain), optimize=False)
     return probs
+
+
+def _most_probable(chain: StateChain, tilt: FloatArray | None) -> CodeArray:
+    labels: CodeArray = np.argmax(tilted(_label_probs(chain), tilt), axis=1).astype(CODE)
+    return labels
 
 
 def _best_path(chain: StateChain) -> CodeArray:

@@ -223,23 +223,7 @@ def _jittered(weights: FloatArray, regressions: Regressions, generator: np.rando
     return moved
 
 
-def predicted_chain(
-    moves: Loaded, outputs: Loaded, dataset: Dataset, chunk: Chunk, tilt: FloatArray | None = None
-) -> StateChain:
-    """The chain of a chunk of a corpus to predict on; labels that the corpus has are known. tilt : as in `tilted`"""
-    both = (one.log_probs(one.scorer.compile(dataset, chunk.first, chunk.last)) for one in (moves, outputs))
-    move_logs, label_logs = both
-    if tilt is not None:
-        move_logs, label_logs = tilted(move_logs, label_logs, tilt)
-    return state_chain(move_logs, label_logs, chunk.offsets, allowed_labels(dataset, chunk.rows), chunk.first)
-
-
-def tilted(move_logs: FloatArray, label_logs: FloatArray, tilt: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """P(next state and label | state) · e^tilt of the label, made to add up to 1: the same as moves and outputs.
-
-    move_logs (m, n+1, n), label_logs (m, n, K), tilt (K,)
-    """
-    label_logs = label_logs + tilt
-    whole = np.logaddexp.reduce(label_logs, axis=2)
-    move_logs = move_logs + whole[:, None, :]
-    return move_logs - np.logaddexp.reduce(move_logs, axis=2)[:, :, None], label_logs - whole[:, :, None]
+def predicted_chain(moves: Loaded, outputs: Loaded, dataset: Dataset, chunk: Chunk) -> StateChain:
+    """The chain of a chunk of a corpus to predict on; labels that the corpus has are known."""
+    both = [one.log_probs(one.scorer.compile(dataset, chunk.first, chunk.last)) for one in (moves, outputs)]
+    return state_chain(both[0], both[1], chunk.offsets, allowed_labels(dataset, chunk.rows), chunk.first)

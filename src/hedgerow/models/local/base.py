@@ -18,7 +18,7 @@ from hedgerow.estimators.values import seen_part
 from hedgerow.legend import CodeArray
 from hedgerow.models.local.potentials import order_many, order_one, order_zero
 from hedgerow.models.local.previous_labels import label_histories
-from hedgerow.models.local.rows import Rows, Scorer
+from hedgerow.models.local.rows import Rows, Scorer, TiltedRows
 from hedgerow.models.local.search import Tabled, search
 from hedgerow.parallel import CHUNK_POSITIONS, Chunk, over_chunks
 
@@ -132,6 +132,8 @@ class RowChain(StoppedChain, ScoredChain):
 
         def work(chunk: Chunk) -> CodeArray:
             rows = self._rows(dataset, chunk.first, chunk.last)
+            if self.tilt_ is not None:
+                rows = TiltedRows(rows, self.tilt_)
             return search(
                 Tabled(rows, int(chunk.offsets[-1])) if tabled else rows,
                 chunk.offsets,

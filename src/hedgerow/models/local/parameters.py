@@ -29,10 +29,8 @@ class LocalParameters(Windowed, ClassWeighted, MinFrequency, MissingValues, Tran
     Parameters
     ----------
     class_weight : "balanced" or mapping of label to weight
-        What the positions of a label count, where it is not 1. "balanced" gives rare labels more: n / (labels · n of
-        the label). The probabilities of a position's labels are multiplied by the weights, and made to add up to 1; a
-        classifier of your own gets them as `sample_weight`. A temperature (`temperature_`) divides scores that have the
-        weights in them, and is fitted to held-out labels that count as much as they weigh.
+        As in LinearCRF with a likelihood; every step of a search ("greedy", "beam") multiplies by the weights, too. A
+        classifier of your own gets them as `sample_weight`.
     estimator : {"trees", "linear"}, TreeCRF, LinearCRF or a scikit-learn classifier
         What classifies a position: boosted trees or multinomial logistic regression, with the parameters of a TreeCRF
         or a LinearCRF: `estimator=TreeCRF(n_estimators=100)`; a name is the estimator as it comes. Or any classifier

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -47,6 +47,19 @@ class Scorer(Protocol):
     """Makes the rows of sequences first … last−1 of a corpus."""
 
     def rows(self, dataset: Dataset, first: int, last: int) -> Rows: ...
+
+
+class TiltedRows(NamedTuple):
+    """Rows whose scores have tilt (K,) added: a step of a search takes labels by P · e^tilt."""
+
+    rows: Rows
+    tilt: FloatArray
+
+    def scores(self, rows: IndexArray, histories: CodeArray) -> FloatArray:
+        return self.rows.scores(rows, histories) + self.tilt
+
+    def after_each(self, rows: IndexArray, older: Sequence[int]) -> FloatArray:
+        return self.rows.after_each(rows, older) + self.tilt
 
 
 def score_each(

@@ -29,5 +29,4 @@ class SlidingWindow(SlidingWindowParameters, LocalModel):
     [['D', 'N']]
     """
 
-    def _order(self) -> int:
-        return 0
+    order = 0

@@ -218,7 +218,7 @@ class LocalModel(RowChain):
         self.best_iteration_ = getattr(ours, "best_iteration_", 1)
         self.loss_ = getattr(ours, "loss_", loss)
         self.outcome_ = getattr(ours, "outcome_", "converged")
-        self.refitted_ = getattr(ours, "refitted_", False)
+        self.refitted_, self.tilt_ = getattr(ours, "refitted_", False), getattr(ours, "tilt_", None)
 
     def _check_parameters(self) -> None:
         check_parameters(self)

@@ -64,7 +64,6 @@ class Start:
     histories : of shared edges from order 2 on
     history_constant : of order 2 and more, (A,) weights of arcs of shared edges, or (K, H) [to, history] of joint ones;
         None where all are 0
-    tilt : (K,), what the likelihood is to see taken from the scores of every position, or None
     """
 
     space: StateSpace
@@ -72,7 +71,6 @@ class Start:
     linear: Linear | None = None
     order: int = 1
     histories: Histories | None = None
-    tilt: FloatArray | None = None
     history_constant: FloatArray | None = None
 
     @classmethod
@@ -116,7 +114,7 @@ class Start:
         return TreeScores(first, begin, offsets, nodes, edges, joint=joint, lean=lean)
 
     def _nodes(self, n_positions: int, first: FloatArray, below: FloatArray | None = None) -> StartNodes:
-        return StartNodes(n_positions, self.tilt, first, self.space.end_scores, below)
+        return StartNodes(n_positions, first, self.space.end_scores, below)
 
     def _history_scores(self, dataset: Dataset, first: int, last: int, *, joint: bool) -> TreeScores:
         begin, end = int(dataset.offsets[first]), int(dataset.offsets[last])
@@ -146,13 +144,11 @@ class StartNodes(NamedTuple):
     """The node scores of a run of whole sequences before any tree. They are made when they are asked for: all but those
     of a linear chain would be a few numbers, written out at every position.
 
-    tilt, first, last : (K,), what is taken from every position, if anything, and added to the first and the last of a
-        sequence
+    first, last : (K,), what is added to the first and the last position of a sequence
     below : (n, K), those of a linear chain, or None
     """
 
     n_positions: int
-    tilt: FloatArray | None
     first: FloatArray
     last: FloatArray
     below: FloatArray | None
@@ -160,8 +156,6 @@ class StartNodes(NamedTuple):
     def written(self, offsets: AnyArray) -> FloatArray:
         """(n, K), a new array."""
         nodes: FloatArray = np.zeros((self.n_positions, len(self.first))) if self.below is None else self.below.copy()
-        if self.tilt is not None:
-            nodes -= self.tilt
         nodes[offsets[:-1]] += self.first
         nodes[offsets[1:] - 1] += self.last
         return nodes

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from hedgerow.chain.inference import Workspace
-from hedgerow.chain.objectives import Objective, curvature_of, log_likelihood, perceptron
+from hedgerow.chain.objectives import CURVATURES, Objective, log_likelihood, perceptron
 from hedgerow.chain.potentials import ChainPotentials, Truth
 from hedgerow.data.dataset import Dataset
 from hedgerow.errors import InputError
@@ -216,7 +216,7 @@ class Batches:
                 chain.pull(quick.moved, None, self.product)
                 return loss
         with np.errstate(over="ignore", invalid="ignore"):  # looked for at once
-            curved = curvature_of(self.objective)(self._potentials(x, 1.0), self._truth(), along, self._workspace)
+            curved = CURVATURES[self.objective](self._potentials(x, 1.0), self._truth(), along, self._workspace)
         if not np.isfinite(curved.loss):
             raise Diverged("the loss of a batch is not a number")
         chain.active[: chain.n] = 1

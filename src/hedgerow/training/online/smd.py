@@ -60,7 +60,7 @@ def meta_descent(
         "averaged". It alone converges: in the others the noise of the batches in time also wears down the gains of the
         weights that it moves most.
     """
-    if getattr(batches.objective, "objective", batches.objective) not in CURVATURES:  # a tilted one has its own inside
+    if batches.objective not in CURVATURES:
         names = " and ".join(sorted(objective.__name__ for objective in CURVATURES))
         raise InputError("smd needs an objective with a Hessian", hint=f"Those are {names}.")
 
