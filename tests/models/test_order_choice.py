@@ -126,6 +126,7 @@ def test_the_model_is_that_of_the_order_and_better(tmp_path):
             np.testing.assert_array_equal(a, b)
     assert load(tmp_path / "model").order == "auto"
     assert model.score(X_test, y_test) > TreeCRF(**QUICK, order=1).fit(X, y).score(X_test, y_test) + 0.05
+    model.temperature_ = 1.0  # which the score of a stage does not know
     assert list(model.staged_score(X_test, y_test, "accuracy"))[-1] == pytest.approx(model.score(X_test, y_test))
 
 
