@@ -53,7 +53,7 @@ def test_the_help_of_a_command_fits_a_screen(hedgerow, command, monkeypatch):
         ("train train.txt -o m --model linear --window -1", "--window is -1"),
         (
             "train train.csv -o m --by sentence --label label --model tree --set objective=margin",
-            "too few, or each has labels of its own. Set --dev 0, or give --dev FILE.",
+            "too few, or too short ones, or each has labels of its own. Set --dev 0, or give --dev FILE.",
         ),
         ("train train.txt -o m --model tree --leaves 1", "--leaves is 1. Give a whole number ≥ 2"),
         ("train train.txt -o m --model linear --window x", "--window is 'x'"),

@@ -344,7 +344,7 @@ def test_the_estimator_that_is_given_stays_as_it_is():
     estimator = TreeCRF(n_estimators=3, early_stopping=False)
     model = MEMM(estimator=estimator, window=1, n_jobs=2, random_state=3).fit(X, Y)
     assert not hasattr(estimator, "ensemble_")
-    assert (estimator.order, estimator.n_jobs, estimator.random_state) == (1, TreeCRF().n_jobs, None)
+    assert (estimator.order, estimator.n_jobs, estimator.random_state) == ("auto", TreeCRF().n_jobs, None)
     assert (model.estimator_.order, model.estimator_.n_estimators) == (0, 3)
 
 

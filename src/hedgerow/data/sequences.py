@@ -73,6 +73,8 @@ class Item:
     def __getitem__(self, key: slice) -> Item:
         return Item(self.positions[key], self.features)
 
+    __iter__ = None  # it is one sequence, and no list of positions
+
     def __repr__(self) -> str:
         return f"Item({self.positions!r}, {self.features!r})"
 

@@ -216,9 +216,7 @@ def has_newton_leaves(model: Any) -> bool:
     from hedgerow.models.crf.tree import TreeCRF  # which is heavy, and loaded where there is a model
     from hedgerow.models.crf.tree_form import make_form
 
-    if not isinstance(model, TreeCRF):
-        return False
-    return make_form(model._with_order(model.order_), model.edges_, stopped=False).leaves == "newton"
+    return isinstance(model, TreeCRF) and make_form(model, model.edges_, stopped=False).leaves == "newton"
 
 
 def explained(model: Any) -> Any:

@@ -114,7 +114,7 @@ def make_form(settings: TreeParameters, edges: str, *, stopped: bool, again: boo
         rate if isinstance(rate, str) else float(rate),
         float(shrinkage),
         (N_ESTIMATORS_STOPPED if stopped else N_ESTIMATORS) if isinstance(most, str) else int(most),
-        int(settings.order),
+        1 if settings.order == "auto" else int(settings.order),
         coarse,
     )
 
@@ -170,7 +170,7 @@ def edges_to_try(settings: TreeParameters, n_labels: int, n_positions: int, *, c
     if settings.edges != "auto":
         return (settings.edges,)
     most = COMPARED_LABELS if compared else FEW_LABELS
-    if settings.multi_strategy == "multi_output_tree" or settings.order != 1 or n_labels > most:
+    if settings.multi_strategy == "multi_output_tree" or settings.order not in (1, "auto") or n_labels > most:
         return ("shared",)
     try:
         check_joint_memory(n_positions, n_labels)

@@ -51,6 +51,7 @@ _OF_MODEL = (
     *_SHARED, "order", "columns", "window", "features", "missing", "fill_numbers", "transitions", "constraints",
     "decoder", "beam_width",
 )  # fmt: skip
+_EARLIER = {"window": 0, "order": 1}  # defaults of before, which files have
 
 
 def is_ours(estimator: Any) -> bool:
@@ -93,7 +94,7 @@ def check_estimator(model: LocalModel) -> None:
         return
     defaults = type(given)().get_params(deep=False)
     for name in _OF_MODEL:
-        unset = (defaults.get(name), 0) if name == "window" else (defaults.get(name),)  # files have the old default, 0
+        unset = (defaults.get(name), _EARLIER.get(name, defaults.get(name)))
         if name in defaults and getattr(given, name) not in unset:
             what = f"⟦estimator={given!r}⟧ sets {name}, which is set by the {kind}"
             raise InputError(what, hint=f"Give {name} to the {kind}, and leave it out of the {type(given).__name__}.")
