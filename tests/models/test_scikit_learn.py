@@ -68,7 +68,7 @@ def test_fit_does_not_touch_its_parameters():
     assert model.window is window
     assert model.constraints is constraints
     assert set(vars(model)) - set(before) == {name for name in vars(model) if name.endswith("_")} | (
-        set(vars(model)) & {"_chain"}
+        set(vars(model)) & {"_chain", "_kept"}
     )
 
 

@@ -129,7 +129,7 @@ def _written(X: Iterable[Iterable[Any]], y: Iterable[Sequence[str | int]]) -> It
     if len(sequences) != len(labelings):
         raise InputError(f"X has {len(sequences)} sequences and y has {len(labelings)}")
     for i, (sequence, labels) in enumerate(zip(sequences, labelings)):
-        features = sequence.features if isinstance(sequence, Item) else {}
+        features: dict[str, Any] = sequence.features if isinstance(sequence, Item) else {}
         positions = list(sequence.positions if isinstance(sequence, Item) else sequence)
         if len(positions) != len(labels):
             raise InputError(f"X has {len(positions)} positions and y has {len(labels)}", sequence=i)
