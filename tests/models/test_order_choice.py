@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from hedgerow import AutoLabeler, InputError, LinearCRF, TreeCRF, learn, load
+from hedgerow.cli.info import describe
+from hedgerow.estimators.facts import facts
 from hedgerow.models.auto.candidates import Traits, first_guesses
 from hedgerow.models.crf.tree_form import LEAST_COUNTED, MIXED, choose_order, label_losses
 
@@ -125,6 +127,8 @@ def test_the_model_is_that_of_the_order_and_better(tmp_path):
         for a, b in zip(model.predict_proba(X_test), other.predict_proba(X_test)):
             np.testing.assert_array_equal(a, b)
     assert load(tmp_path / "model").order == "auto"
+    assert f"order {model.order_} (auto)" in describe(str(tmp_path / "model"))
+    assert ("order", str(model.order_)) in list(facts(model))
     assert model.score(X_test, y_test) > TreeCRF(**QUICK, order=1).fit(X, y).score(X_test, y_test) + 0.05
     model.temperature_ = 1.0  # which the score of a stage does not know
     assert list(model.staged_score(X_test, y_test, "accuracy"))[-1] == pytest.approx(model.score(X_test, y_test))

@@ -61,6 +61,8 @@ def _lines(model: Any, top: int) -> Iterator[str]:
     yield f"labels ({len(schema.labels)}): {_labels(schema.labels)}"
     if getattr(model, "window", None) == "auto":
         yield f"window {model.window_} (auto)"
+    if getattr(model, "order", None) == "auto":
+        yield f"order {model.order_} (auto)"
     if schema.features:
         yield f"features {', '.join(schema.features)}{' (auto)' * (getattr(model, 'features', None) == 'auto')}"
     yield ""

@@ -41,6 +41,8 @@ def facts(model: Any) -> Iterator[tuple[str, str]]:
     yield from ((what, f"{training[what]:,}") for what in ("sequences", "positions") if what in training)
     if hasattr(model, "schema_"):
         yield "window", str(model.window_)
+    if getattr(model, "order", None) == "auto":
+        yield "order", str(model.order_)
     yield from ((what, f"{number:,}") for what, number in model_sizes(model).items())
     if hasattr(model, "leaderboard_"):
         yield "chosen", str(model.chosen_)
