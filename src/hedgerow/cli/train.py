@@ -56,7 +56,7 @@ def command(
     kinds: options.Kinds = None, encoding: options.Encoding = None,
     window: options.Window = None,
     features: Annotated[str | None, option("A,B,…", "Words: ner, pos, chunk; numbers: rolling_mean(10), …")] = None,
-    order: Annotated[int | None, option("N", "How many labels before it a label sees. \\[1; trees: auto]")] = None,
+    order: Annotated[int | None, option("N", "Labels before it that a label sees. \\[1; trees: auto]")] = None,
     objective: Annotated[str | None, option("NAME", "What to minimise: log_likelihood, labelwise, margin, …")] = None,
     trainer: Annotated[str | None, option("NAME", "Linear: lbfgs, adagrad, smd, … \\[auto]")] = None,
     l2: Annotated[float | None, option("X", "Linear: weight of the penalty ‖w‖². \\[1]")] = None,
