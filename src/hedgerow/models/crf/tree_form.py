@@ -135,7 +135,11 @@ def choose_order(settings: TreeParameters, corpus: Dataset | SharedCorpus) -> in
     """The order where it is left open: higher than 1 where the labels alone, counted in four fifths of the sequences,
     make those of the others clearly more probable by it. Nothing is trained for that."""
     labels = corpus.labels if isinstance(corpus, Dataset) else None
-    own = settings.edges == settings.init == "auto" and settings.objective == LOG_LIKELIHOOD and not settings.n_bags
+    own = (
+        settings.order == settings.edges == settings.init == "auto"
+        and settings.objective == LOG_LIKELIHOOD
+        and not settings.n_bags
+    )
     if not own or labels is None or len(labels) < LEAST_COUNTED or has_words(settings, corpus.schema):
         return 1
     if settings.transitions != "all" or settings.pseudo_likelihood_steps or settings.constraints is not None:
@@ -149,7 +153,7 @@ def label_losses(labels: CodeArray, offsets: IndexArray, n_labels: int, most: in
     """Nats a label of every fifth sequence, or of blocks where these are few, by what is counted of the others, given
     0 … most labels before it. A count is mixed with what one label less says, as if that were seen so often."""
     places, sequence = np.arange(len(labels)), np.searchsorted(offsets, np.arange(len(labels)), side="right") - 1
-    held_out = (sequence if len(offsets) > BLOCKS else places * BLOCKS // len(labels)) % 5 == 4
+    held_out = (sequence if sequence[-1] >= BLOCKS - 1 else places * BLOCKS // len(labels)) % 5 == 4
     learnt, asked = (labels >= 0) & ~held_out, (labels >= 0) & held_out
     context, codes = np.zeros(len(labels), INDEX), labels.astype(INDEX) + 2
     probs, losses = np.full(len(labels), 1.0 / n_labels), []
